@@ -1,0 +1,74 @@
+import type { z } from 'zod';
+import type { AgentContext, PlanStep, ToolEffects } from '../../protocol/index.ts';
+
+/** What a tool may use while it runs one call. */
+export interface ToolContext {
+  agent: AgentContext;
+  callId: string;
+  /** The environment for commands: filtered, without keys (SPEC 9). */
+  environment: Readonly<Record<string, string>>;
+  /** Aborts when the turn is interrupted or the worker shuts down; a tool has to end within a second then. */
+  signal: AbortSignal;
+  /** Nobody can be asked for an approval. */
+  nonInteractive: boolean;
+  /** Folder for stored outputs (CADRE_HOME). */
+  stateDir: string;
+  /** An absolute path, from one that may be relative to the agent's working directory. */
+  resolve(path: string): string;
+}
+
+/** What a tool answers; a bare string is a success. Long outputs are cut and stored by the caller, not by the tool. */
+export interface ToolResult {
+  output: string;
+  success: boolean;
+  plan?: { plan: PlanStep[]; explanation?: string };
+  approval_missing?: boolean;
+}
+
+export interface ToolSpec<P extends z.ZodType> {
+  /** As the model calls it; snake_case. Also the name of the activity. */
+  name: string;
+  /** For the model: what it does, in a sentence or two. */
+  description: string;
+  /** `none`: only reads; may run beside others and be tried again. `some`: runs alone and at most once. */
+  effects: ToolEffects;
+  parameters: P;
+  /** How long a call may take, in ms (default 120,000). */
+  timeoutMs?: (args: z.output<P>) => number;
+  /** What a call works on, in a few words, for people who watch: `npm test`. */
+  summary?: (args: z.output<P>) => string;
+  run(args: z.output<P>, context: ToolContext): Promise<ToolResult | string>;
+}
+
+/** A tool with its argument types erased, as the registry holds it. */
+export interface Tool extends Omit<ToolSpec<z.ZodType>, 'timeoutMs' | 'summary' | 'run'> {
+  timeoutMs: (args: unknown) => number;
+  summary: (args: unknown) => string;
+  run(args: unknown, context: ToolContext): Promise<ToolResult | string>;
+}
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+
+/**
+ * Defines a tool: one definition yields its schema for the model, its activity and its documentation.
+ *
+ * @example
+ * export const today = defineTool({
+ *   name: 'today',
+ *   description: 'The date.',
+ *   effects: 'none',
+ *   parameters: z.strictObject({}),
+ *   run: async () => new Date().toISOString(),
+ * });
+ */
+export function defineTool<P extends z.ZodType>(spec: ToolSpec<P>): Tool {
+  return {
+    name: spec.name,
+    description: spec.description,
+    effects: spec.effects,
+    parameters: spec.parameters,
+    timeoutMs: (args) => spec.timeoutMs?.(args as z.output<P>) ?? DEFAULT_TIMEOUT_MS,
+    summary: (args) => spec.summary?.(args as z.output<P>) ?? '',
+    run: (args, context) => spec.run(args as z.output<P>, context),
+  };
+}

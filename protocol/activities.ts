@@ -1,0 +1,120 @@
+import type { ErrorBody } from './errors.ts';
+import type { PlanStep } from './events.ts';
+import type { AgentId, SessionId } from './ids.ts';
+import type { Item, ToolCall } from './items.ts';
+import type { AgentSettings, Dialect, ReasoningEffort, SandboxMode, ToolPolicy } from './settings.ts';
+import type { Usage } from './usage.ts';
+
+/** Where a conversation is found, and the proof that what was found is it. */
+export interface ConversationPointer {
+  agent_id: AgentId;
+  /** The run whose `items` query holds the prefix. */
+  run_id: string;
+  /** How many items the conversation has, the fresh ones included. */
+  count: number;
+  /** Digest over all of them, see protocol/digest.ts. */
+  digest: string;
+}
+
+/** What one agent is to an activity: enough to resolve its instructions and tools, never their text. */
+export interface AgentContext {
+  agent_id: AgentId;
+  session_id: SessionId;
+  depth: number;
+  turn: number;
+  step: number;
+  settings: AgentSettings;
+}
+
+export interface ModelRequest {
+  agent: AgentContext;
+  pointer: ConversationPointer;
+  /** The newest items: those which the last model call of this agent neither saw nor made. */
+  fresh: Item[];
+  /** Offer no tools: the turn's steps are used up and this call asks for a hand-back. */
+  final: boolean;
+}
+
+/** What a model asked for, checked: how the workflow runs one tool call. */
+export type PlannedCall =
+  /** Runs as the activity of that name. */
+  | {
+      kind: 'activity';
+      call_id: string;
+      name: string;
+      effects: ToolEffects;
+      timeout_ms: number;
+      summary: string;
+    }
+  /** An operation on the tree: the workflow does it; the arguments are already checked by the dialect. */
+  | { kind: 'operation'; call_id: string; name: string; arguments: unknown; summary: string }
+  /** Answered at once with this error. */
+  | { kind: 'refused'; call_id: string; name: string; error: ErrorBody; summary: string };
+
+/** `none` may run beside others and be retried; `some` runs alone and at most once. */
+export type ToolEffects = 'none' | 'some';
+
+export interface ModelAnswer {
+  items: Item[];
+  /** One per tool_call in `items`, in order. */
+  calls: PlannedCall[];
+  usage: Usage;
+}
+
+export interface ToolRequest {
+  agent: AgentContext;
+  call: ToolCall;
+}
+
+export interface ToolAnswer {
+  output: string;
+  success: boolean;
+  /** Set when the output was cut; names the stored whole. */
+  handle?: string;
+  /** `update_plan` only. */
+  plan?: { plan: PlanStep[]; explanation?: string };
+  /** A refusal that would have needed an approval: the run's exit code depends on it. */
+  approval_missing?: boolean;
+}
+
+/** Asks what a role is before an agent of it is started. */
+export interface RoleRequest {
+  session_id: SessionId;
+  /** The live settings of the parent: what the child inherits. */
+  inherited: AgentSettings;
+  role: string | undefined;
+  persona?: string;
+  model?: string;
+  reasoning_effort?: string;
+  working_directory?: string;
+}
+
+/** The settings of the new agent, or why there can be none. */
+export type RoleAnswer =
+  | { ok: true; settings: AgentSettings; description: string }
+  | { ok: false; error: ErrorBody };
+
+export interface TerminateRequest {
+  agent_id: AgentId;
+  reason: string;
+}
+export interface TerminateAnswer {
+  terminated: AgentId[];
+}
+
+/** The narrow view of an agent's settings that tools and sandbox need. */
+export interface ToolSettings {
+  working_directory: string;
+  sandbox_mode: SandboxMode;
+  tool_policy: ToolPolicy;
+  dialect: Dialect;
+  model: string;
+  reasoning_effort?: ReasoningEffort;
+}
+
+/** Activities that are not tools. Tools are activities under their own names, `ToolRequest` to `ToolAnswer`. */
+export interface CoreActivities {
+  model(request: ModelRequest): Promise<ModelAnswer>;
+  resolve_role(request: RoleRequest): Promise<RoleAnswer>;
+  terminate_agents(request: TerminateRequest): Promise<TerminateAnswer>;
+}

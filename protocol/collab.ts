@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { contentPartSchema } from './items.ts';
+import { REASONING_EFFORTS } from './settings.ts';
+
+/** A tool that works on the tree of agents; its arguments are checked before the workflow sees the call. */
+export interface OperationTool {
+  name: string;
+  description: string;
+  parameters: z.ZodType;
+}
+
+const message = z.string().optional();
+const items = z.array(contentPartSchema).optional();
+
+const oneInput = <T extends { message?: string | undefined; items?: unknown[] | undefined }>(
+  input: T,
+): boolean => (input.message === undefined) !== (input.items === undefined);
+const notBlank = <T extends { message?: string | undefined; items?: unknown[] | undefined }>(
+  input: T,
+): boolean => (input.message === undefined ? (input.items?.length ?? 1) > 0 : input.message.trim() !== '');
+const ONE_INPUT = { error: 'give either message or items' };
+const NOT_BLANK = { error: 'the input is empty' };
+
+export const spawnAgentArguments = z
+  .strictObject({
+    message: message.describe('The task, complete in itself: the new agent sees nothing else'),
+    items: items.describe('The task as a list of parts, instead of message'),
+    agent_type: z.string().min(1).optional().describe('Role of the new agent; default: default'),
+    agent_name: z.string().min(1).optional().describe('A persona inside the role'),
+    working_directory: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Another directory than yours needs a person's approval"),
+    model: z.string().min(1).optional(),
+    reasoning_effort: z.enum(REASONING_EFFORTS).optional(),
+    thread_note: z.string().optional().describe('A note for whoever looks at the tree'),
+    fork_context: z.boolean().optional().describe('Start from a copy of your own conversation'),
+    max_turns: z.int().positive().optional(),
+    max_steps: z.int().positive().optional(),
+    max_runtime_ms: z.int().positive().optional(),
+  })
+  .refine(oneInput, ONE_INPUT)
+  .refine(notBlank, NOT_BLANK);
+export type SpawnAgentArguments = z.infer<typeof spawnAgentArguments>;
+
+const agentId = z.string().min(1).describe('Id or name of the agent');
+
+export const sendInputArguments = z
+  .strictObject({
+    id: agentId,
+    message,
+    items,
+    interrupt: z.boolean().default(false).describe('Stop what it does now and start over with this input'),
+  })
+  .refine(oneInput, ONE_INPUT)
+  .refine(notBlank, NOT_BLANK);
+export type SendInputArguments = z.infer<typeof sendInputArguments>;
+
+export const waitArguments = z.strictObject({
+  ids: z.array(z.string().min(1)).min(1).max(1_000),
+  timeout_ms: z.int().positive().optional().describe('Milliseconds; clamped to the limits of the session'),
+  mode: z
+    .enum(['any', 'all'])
+    .default('any')
+    .describe('any: until the first is final; all: until every one is'),
+});
+export type WaitArguments = z.infer<typeof waitArguments>;
+
+export const closeAgentArguments = z.strictObject({ id: agentId });
+export type CloseAgentArguments = z.infer<typeof closeAgentArguments>;
+
+/** The collab dialect (SPEC 6); what is not here yet comes with the whole tree of operations. */
+export const collabTools: readonly OperationTool[] = [
+  {
+    name: 'spawn_agent',
+    description:
+      'Starts a sub-agent that works on a task of its own beside you. Answers with its id at once; use wait for the result. Close it when you need it no more.',
+    parameters: spawnAgentArguments,
+  },
+  {
+    name: 'send_input',
+    description:
+      'Sends input to an agent. One that works sees it before its next model call; one that is idle starts to work on it.',
+    parameters: sendInputArguments,
+  },
+  {
+    name: 'wait',
+    description:
+      'Waits until agents have finished and returns their status with their last message. A time-out is no error: wait again, or go on with something else.',
+    parameters: waitArguments,
+  },
+  {
+    name: 'close_agent',
+    description:
+      'Closes an agent and all agents below it; answers with the status it had and the ids that were closed.',
+    parameters: closeAgentArguments,
+  },
+];

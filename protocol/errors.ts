@@ -1,0 +1,81 @@
+/** Stable codes of errors: what commands print and programs test (SPEC 11). */
+export const ERROR_CODES = [
+  'usage',
+  'config_invalid',
+  'home_unwritable',
+  'agent_not_found',
+  'agent_ambiguous',
+  'agent_closed',
+  'limit_depth',
+  'limit_threads',
+  'limit_agents',
+  'limit_turns',
+  'limit_steps',
+  'limit_wall',
+  'limit_runtime',
+  'limit_tokens',
+  'approval_unavailable',
+  'invalid_arguments',
+  'unknown_tool',
+  'tool_not_allowed',
+  'tool_failed',
+  'outcome_unknown',
+  'unknown_model',
+  'unknown_role',
+  'models_updating',
+  'not_permitted',
+  'model_unreachable',
+  'model_refused',
+  'model_answer_empty',
+  'model_answer_unreadable',
+  'script_failed',
+  'temporal_unreachable',
+  'server_unavailable',
+  'no_worker',
+  'timeout',
+  'interrupted',
+  'internal',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** An error that travels: in `--json` output, tool results and updates. */
+export interface ErrorBody {
+  code: ErrorCode;
+  message: string;
+  /** What to do next. */
+  hint?: string;
+  retryable?: boolean;
+}
+
+/** The error of all of Cadre's own code; `message` says what happened and to which id, `hint` what to do next. */
+export class CadreError extends Error {
+  override readonly name = 'CadreError';
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly retryable: boolean;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { hint?: string; retryable?: boolean; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.retryable = options.retryable ?? false;
+  }
+
+  get body(): ErrorBody {
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.hint === undefined ? {} : { hint: this.hint }),
+      retryable: this.retryable,
+    };
+  }
+}
+
+/** A refusal as the model reads it: the output of the tool call that was refused (SPEC 6). */
+export function refusalOutput(body: ErrorBody, details: Record<string, unknown> = {}): string {
+  return JSON.stringify({ error: { ...body, ...details } });
+}

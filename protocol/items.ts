@@ -1,0 +1,80 @@
+import { z } from 'zod';
+
+/** One piece of what a person or an agent sends (SPEC 6, `items`). */
+export const contentPartSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({ type: z.literal('image'), image_url: z.string().describe('An https: or data: address') }),
+  z.strictObject({ type: z.literal('local_image'), path: z.string(), sha256: z.string().optional() }),
+  z.strictObject({ type: z.literal('mention'), name: z.string(), path: z.string() }),
+  z.strictObject({ type: z.literal('skill'), name: z.string(), path: z.string() }),
+]);
+export type ContentPart = z.infer<typeof contentPartSchema>;
+
+/** Input to the agent, from a person or another agent. */
+export interface UserMessage {
+  type: 'user_message';
+  content: ContentPart[];
+  /** The agent that sent it; absent for a person or a program. */
+  from?: string;
+}
+
+export interface AssistantMessage {
+  type: 'assistant_message';
+  text: string;
+}
+
+/** What the model thought; sent back to it as it came. `provider` holds the provider's own item. */
+export interface Reasoning {
+  type: 'reasoning';
+  summary: string;
+  provider?: Record<string, unknown>;
+}
+
+export interface ToolCall {
+  type: 'tool_call';
+  call_id: string;
+  name: string;
+  /** As the model wrote it: usually JSON, but nothing is certain. */
+  arguments: string;
+}
+
+export interface ToolOutput {
+  type: 'tool_output';
+  call_id: string;
+  output: string;
+  success: boolean;
+  /** Names the stored whole of an output that was cut. */
+  handle?: string;
+}
+
+/** Told to the model by Cadre itself: a child's announcement, an interruption, a state notice. */
+export interface Notice {
+  type: 'notice';
+  text: string;
+}
+
+/** One element of a conversation (SPEC 1). */
+export type Item = UserMessage | AssistantMessage | Reasoning | ToolCall | ToolOutput | Notice;
+
+export function textMessage(text: string, from?: string): UserMessage {
+  const content: ContentPart[] = [{ type: 'text', text }];
+  return from === undefined ? { type: 'user_message', content } : { type: 'user_message', content, from };
+}
+
+/** The text of a message, other parts shown by name. */
+export function plainText(content: readonly ContentPart[]): string {
+  return content
+    .map((part) => {
+      switch (part.type) {
+        case 'text':
+          return part.text;
+        case 'image':
+          return '[image]';
+        case 'local_image':
+          return `[image ${part.path}]`;
+        default:
+          return `[${part.type} ${part.name}: ${part.path}]`;
+      }
+    })
+    .join('\n');
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { contentPartSchema } from './items.ts';
+
+/** Names of what a person may send from the Temporal Web UI or CLI (SPEC 3). */
+export const WORKFLOW_TYPE = 'agent';
+
+export const SIGNALS = { sendInput: 'send_input', interrupt: 'interrupt', shutdown: 'shutdown' } as const;
+export const UPDATES = {
+  sendInput: 'send_input',
+  interrupt: 'interrupt',
+  shutdown: 'shutdown',
+  setNote: 'set_note',
+} as const;
+export const QUERIES = {
+  status: 'status',
+  tree: 'tree',
+  items: 'items',
+  events: 'events',
+  session: '_session',
+} as const;
+
+/** What agents of one session send each other; the underscore marks them as internal. */
+export const INTERNAL_SIGNALS = {
+  report: '_report',
+  slot: '_slot',
+  slotAnswer: '_slot_answer',
+  watch: '_watch',
+  acknowledge: '_acknowledge',
+} as const;
+
+const reason = z.string().max(2_000).optional();
+const MESSAGE_MAX = 1_000_000;
+
+export const sendInputSchema = z
+  .strictObject({
+    message: z.string().max(MESSAGE_MAX).optional(),
+    items: z.array(contentPartSchema).min(1).max(1_000).optional(),
+    interrupt: z.boolean().optional().describe('Stop the running turn first'),
+    from: z.string().max(512).optional().describe('The agent that sends it; a person leaves this out'),
+    id: z.string().min(1).max(200).optional().describe('The same id twice is delivered once'),
+  })
+  .refine((input) => (input.message === undefined) !== (input.items === undefined), {
+    error: 'give either message or items',
+  })
+  .refine((input) => input.message === undefined || input.message.trim() !== '', {
+    error: 'message is blank',
+  });
+export type SendInput = z.infer<typeof sendInputSchema>;
+
+export const interruptSchema = z.strictObject({ reason });
+export type Interrupt = z.infer<typeof interruptSchema>;
+export const shutdownSchema = z.strictObject({ reason });
+export type Shutdown = z.infer<typeof shutdownSchema>;
+
+export const NOTE_MAX = 1_000;
+export const setNoteSchema = z.strictObject({ note: z.string().max(1_000_000) });
+/** The note as it is kept: trimmed, cut at 1,000 characters, nothing for a blank one (SPEC 4). */
+export function normalizeNote(note: string): string | undefined {
+  const trimmed = note.trim().slice(0, NOTE_MAX);
+  return trimmed === '' ? undefined : trimmed;
+}
+
+export interface SubmissionAnswer {
+  submission_id: string;
+}
+export interface NoteAnswer extends SubmissionAnswer {
+  thread_note: string | null;
+}
+
+/** What a payload becomes that could not be decoded; the handler then records `input.rejected`. */
+export interface Undecodable {
+  undecodable: { encoding: string; reason: string };
+}
+export function isUndecodable(value: unknown): value is Undecodable {
+  return typeof value === 'object' && value !== null && 'undecodable' in value;
+}
+
+/** A payload that was refused, with the words for the person who sent it. */
+export interface Refusal {
+  reason: string;
+}
+
+/** Checks a payload from outside; never throws. A bare string counts as the message of `send_input`. */
+export function parsePayload<T>(
+  schema: z.ZodType<T>,
+  payload: unknown,
+): { ok: true; value: T } | { ok: false; reason: string } {
+  if (isUndecodable(payload)) {
+    const { encoding, reason: why } = payload.undecodable;
+    return { ok: false, reason: `the payload could not be decoded (encoding ${encoding}): ${why}` };
+  }
+  const result = schema.safeParse(payload);
+  if (result.success) return { ok: true, value: result.data };
+  return { ok: false, reason: explain(result.error) };
+}
+
+/** The issues of a zod error in one line: path and reason. */
+export function explain(error: z.ZodError): string {
+  return error.issues
+    .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
+    .join('; ');
+}
+
+export const itemsQuerySchema = z.strictObject({
+  from: z.int().nonnegative().optional(),
+  to: z.int().nonnegative().optional(),
+});
+export const eventsQuerySchema = z.strictObject({ after: z.int().nonnegative().optional() });

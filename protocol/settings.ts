@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { limitsSchema } from './limits.ts';
+
+export const SANDBOX_MODES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
+export const APPROVAL_POLICIES = ['untrusted', 'on-request', 'never'] as const;
+export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+export const DIALECTS = ['collab', 'named', 'sessions', 'mailbox'] as const;
+
+export const sandboxModeSchema = z.enum(SANDBOX_MODES);
+export const approvalPolicySchema = z.enum(APPROVAL_POLICIES);
+export const reasoningEffortSchema = z.enum(REASONING_EFFORTS);
+export const dialectSchema = z.enum(DIALECTS);
+export type SandboxMode = z.infer<typeof sandboxModeSchema>;
+export type ApprovalPolicy = z.infer<typeof approvalPolicySchema>;
+export type ReasoningEffort = z.infer<typeof reasoningEffortSchema>;
+export type Dialect = z.infer<typeof dialectSchema>;
+
+/** `[model_providers.NAME]`: where a model is reached. Keys never stand here, only the variable that holds one. */
+export const providerSettingsSchema = z.strictObject({
+  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  env_key: z.string().min(1).optional().describe('The environment variable that holds the key'),
+  wire_api: z
+    .enum(['responses', 'chat'])
+    .optional()
+    .describe('Default: responses, and chat where that answers 404'),
+  models: z
+    .array(z.string().min(1))
+    .optional()
+    .describe('The models on offer; default: asked of the provider'),
+  script: z.string().min(1).optional().describe('A script that plays the model (file), see docs/scripts.md'),
+});
+export type ProviderSettings = z.infer<typeof providerSettingsSchema>;
+
+/** The providers that always exist. `rehearsal` plays the built-in script, `script` the one named by `script`. */
+export const BUILTIN_PROVIDERS = ['openai', 'rehearsal', 'script'] as const;
+
+/** `[tools]`: switches for tools of a session (SPEC 8). */
+export const toolTogglesSchema = z.strictObject({
+  plan: z.boolean().default(true),
+  view_image: z.boolean().default(true),
+  web_search: z.boolean().default(false),
+  subagent_tools: z.boolean().default(true),
+});
+export type ToolToggles = z.infer<typeof toolTogglesSchema>;
+
+/**
+ * What all agents of a session share; held by the root, read by activities through the `_session` query, and
+ * never changed after the start.
+ */
+export const sessionSettingsSchema = z.strictObject({
+  /** The environment of commands, filtered at the start; absent for queued sessions: the worker's then. */
+  environment: z.record(z.string(), z.string()).optional(),
+  model_providers: z.record(z.string(), providerSettingsSchema).default({}),
+  model_aliases: z.record(z.string(), z.string()).default({}),
+  tools: toolTogglesSchema.prefault({}),
+  /** Search attributes that the namespace knows; others are left out of every upsert. */
+  search_attributes: z.array(z.string()).default([]),
+  /** Closes by itself when it and everything below has settled (SPEC 2). */
+  one_shot: z.boolean().default(false),
+  /** With `one_shot`: agents that still run at the end of the root's turn are waited for. */
+  wait_agents: z.boolean().default(true),
+  /** Nobody can be asked: what needs an approval is refused at once. */
+  non_interactive: z.boolean().default(true),
+  /** JSON schema that the root's final answer has to follow. */
+  output_schema: z.record(z.string(), z.unknown()).optional(),
+});
+export type SessionSettings = z.infer<typeof sessionSettingsSchema>;
+
+/** Which tools an agent may use. Every list of `allow` has to match (SPEC 7); names or globs. */
+export const toolPolicySchema = z.strictObject({
+  allow: z.array(z.array(z.string())).default([]),
+  deny: z.array(z.string()).default([]),
+});
+export type ToolPolicy = z.infer<typeof toolPolicySchema>;
+
+/** What one agent is: the effective values, after call, persona, role and inheritance (SPEC 4). */
+export const agentSettingsSchema = z.strictObject({
+  role: z.string().min(1).default('default'),
+  persona: z.string().optional(),
+  /** Replaces the role's own text. */
+  instructions: z.string().optional(),
+  model: z.string().min(1),
+  provider: z.string().min(1),
+  reasoning_effort: reasoningEffortSchema.optional(),
+  working_directory: z.string().min(1),
+  sandbox_mode: sandboxModeSchema.default('workspace-write'),
+  approval_policy: approvalPolicySchema.default('on-request'),
+  dialect: dialectSchema.default('collab'),
+  tool_policy: toolPolicySchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+});
+export type AgentSettings = z.infer<typeof agentSettingsSchema>;
+
+/** Where an agent comes from (SPEC 13). */
+export type Source =
+  | { kind: 'cli' | 'exec' | 'api' | 'mcp' | 'app-server' }
+  | { kind: 'sub_agent'; parent_id: string; depth: number };

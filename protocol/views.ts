@@ -1,0 +1,67 @@
+import type { AgentEvent } from './events.ts';
+import type { AgentId, SessionId } from './ids.ts';
+import type { Item } from './items.ts';
+import type { ReasoningEffort, SandboxMode, Source } from './settings.ts';
+import type { Status, WaitingFor } from './status.ts';
+import type { Usage } from './usage.ts';
+
+/** An agent as the `status` query shows it (SPEC 3). Times are ISO 8601. */
+export interface AgentView {
+  agent_id: AgentId;
+  session_id: SessionId;
+  parent_id?: AgentId;
+  status: Status;
+  /** The text beside the status: last message, or reason. */
+  message?: string;
+  is_final: boolean;
+  /** Takes no input until resumed. */
+  closed: boolean;
+  /** Waiting for a slot. */
+  queued?: boolean;
+  waiting_for?: WaitingFor;
+  /** The tool that runs, with what it works on, e.g. `shell · npm test`. */
+  current_tool?: string;
+  turn: number;
+  step: number;
+  depth: number;
+  role: string;
+  persona?: string;
+  name?: string;
+  note?: string;
+  task?: string;
+  model: string;
+  reasoning_effort?: ReasoningEffort;
+  sandbox_mode: SandboxMode;
+  working_directory: string;
+  source: Source;
+  usage: Usage;
+  children: AgentId[];
+  status_since: string;
+  updated_at: string;
+}
+
+export interface TreeView {
+  agents: AgentView[];
+  /** Not asked at the root: only the agent itself and its children. */
+  partial?: boolean;
+  slots?: { used: number; max: number };
+}
+
+export interface ItemsPage {
+  items: Item[];
+  /** Index of the first item of this page. */
+  from: number;
+  /** Where the next page starts; absent on the last. */
+  next?: number;
+  total: number;
+  /** Items that a summary has replaced. */
+  compacted: number;
+}
+
+export interface EventsPage {
+  events: AgentEvent[];
+  /** Pass as `after` next time. */
+  next: number;
+  /** How many events after the given `seq` are no longer held. */
+  dropped?: number;
+}

@@ -1,0 +1,25 @@
+import type { NativeConnection } from '@temporalio/worker';
+import type { Tool } from '../activities/tools/define-tool.ts';
+import type { ConnectOptions } from '../client/types.ts';
+
+export interface WorkerOptions extends ConnectOptions {
+  connection?: NativeConnection;
+  queue: string;
+  /** CADRE_HOME: handles and other files of this person. */
+  stateDir: string;
+  /** Where keys are found (`env_key`); default: process.env. Never sent anywhere. */
+  environment?: Readonly<Record<string, string | undefined>>;
+  /** A team's own tools, beside the built-in ones. */
+  tools?: Tool[];
+  /** Most agents and activities at work in this process. */
+  maxCachedWorkflows?: number;
+}
+
+/** A worker of one task queue: runs from `createWorker` on until `stop`. */
+export interface CadreWorker {
+  readonly queue: string;
+  /** Settles when the worker has stopped; rejects when it failed. */
+  readonly done: Promise<void>;
+  /** Drains: running activities get `graceMs` (default 10,000) to end, then are cancelled. */
+  stop(graceMs?: number): Promise<void>;
+}
