@@ -12,14 +12,6 @@ import type {
   Usage,
 } from '../protocol/index.ts';
 
-export interface ConnectOptions {
-  /** `host:port`; default 127.0.0.1:7233. */
-  address?: string;
-  namespace?: string;
-  tls?: boolean;
-  apiKey?: string;
-}
-
 export interface StartOptions {
   task: string | ContentPart[];
   /** The task queue whose workers run the session. */

@@ -1,5 +1,6 @@
 export * from './activities.ts';
 export * from './collab.ts';
+export * from './connection.ts';
 export * from './digest.ts';
 export * from './errors.ts';
 export * from './events.ts';

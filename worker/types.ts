@@ -1,6 +1,6 @@
 import type { NativeConnection } from '@temporalio/worker';
 import type { Tool } from '../activities/tools/define-tool.ts';
-import type { ConnectOptions } from '../client/types.ts';
+import type { ConnectOptions } from '../protocol/index.ts';
 
 export interface WorkerOptions extends ConnectOptions {
   connection?: NativeConnection;
