@@ -1,8 +1,15 @@
+/** Certificates for mutual TLS or a private authority, PEM. */
+export interface TlsOptions {
+  serverNameOverride?: string;
+  serverRootCACertificate?: Uint8Array;
+  clientCertPair?: { crt: Uint8Array; key: Uint8Array };
+}
+
 /** Where Temporal is reached. */
 export interface ConnectOptions {
   /** `host:port`; default 127.0.0.1:7233. */
   address?: string;
   namespace?: string;
-  tls?: boolean;
+  tls?: boolean | TlsOptions;
   apiKey?: string;
 }
