@@ -1,0 +1,81 @@
+/** About how many bytes of text make one token, over languages and models. */
+const BYTES_PER_TOKEN = 4;
+/** However high the limit is set: an output has to fit into one page of a conversation and one payload. */
+const MOST_BYTES = 256 * 1024;
+/** However low: a cut has to leave something to read. */
+const LEAST_BYTES = 256;
+/** How far from the exact middle a cut may move to fall between two lines. */
+const LINE_SEARCH = 0.2;
+
+/** Where the whole is: behind a handle (or at least its first bytes), or nowhere, and why. */
+export type Stored = { handle: string; onlyBytes?: number } | { problem: string };
+
+export function estimateTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** How many bytes an output may have under a limit of tokens. */
+export function bytesWithin(limitTokens: number): number {
+  return Math.max(LEAST_BYTES, Math.min(limitTokens * BYTES_PER_TOKEN, MOST_BYTES));
+}
+
+/** Whether a text is over the limit, and by that needs a handle. */
+export function isTooLong(text: string, limitTokens: number): boolean {
+  return Buffer.byteLength(text) > bytesWithin(limitTokens);
+}
+
+/** Cuts a long text in the middle; the cut says how much is left out and which handle holds the whole. */
+export function cutOutput(text: string, limitTokens: number, stored: Stored): string {
+  if (!isTooLong(text, limitTokens)) return text;
+  const bytes = Buffer.from(text);
+  const half = Math.floor(bytesWithin(limitTokens) / 2);
+  return joinCut(bytes.subarray(0, half), bytes.subarray(-half), bytes.length, stored);
+}
+
+/**
+ * Joins the beginning and the end of an output.
+ *
+ * @param total how many bytes the whole has
+ */
+export function joinCut(head: Buffer, tail: Buffer, total: number, stored: Stored): string {
+  const before = head.subarray(0, headEnd(head));
+  const after = tail.subarray(tailStart(tail));
+  const notice = describeCut(total - before.length - after.length, stored);
+  return `${before.toString()}\n${notice}\n${after.toString()}`;
+}
+
+function describeCut(leftOut: number, stored: Stored): string {
+  const amount = `about ${estimateTokens(leftOut)} tokens (${leftOut} bytes) left out`;
+  if ('problem' in stored) return `[… ${amount}; the whole could not be stored: ${stored.problem} …]`;
+  const whole = stored.onlyBytes === undefined ? 'the whole output' : `its first ${stored.onlyBytes} bytes`;
+  return `[… ${amount}; stored as ${stored.handle}: ${whole} …]`;
+}
+
+/** The end of the last line, if one ends near; else of the last whole character. */
+function headEnd(head: Buffer): number {
+  const newline = head.lastIndexOf(0x0a);
+  return newline >= head.length * (1 - LINE_SEARCH) ? newline : wholeCharacters(head);
+}
+
+function tailStart(tail: Buffer): number {
+  const newline = tail.indexOf(0x0a);
+  if (newline >= 0 && newline < tail.length * LINE_SEARCH) return newline + 1;
+  let start = 0;
+  while (start < 3 && isContinuation(tail[start])) start++;
+  return start;
+}
+
+/** Up to where the last character is not split; of use for valid UTF-8 only, harmless for the rest. */
+function wholeCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= 4 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] as number;
+    if (isContinuation(byte)) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}

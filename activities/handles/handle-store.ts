@@ -1,0 +1,79 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+/** What is stored: a text, or a file that is left where it is. */
+export type Storable = { text: string } | { file: string };
+
+const HANDLE = /^h_([0-9a-f]{2})[0-9a-f]{30}$/;
+
+/** The name of a payload: made of its content, so that the same output is stored once. */
+export function handleName(sha256Hex: string): string {
+  return `h_${sha256Hex.slice(0, 32)}`;
+}
+
+/** Where the payload of a handle lies; undefined for what is no handle. */
+export function handlePath(stateDir: string, handle: string): string | undefined {
+  const match = HANDLE.exec(handle);
+  return match === null ? undefined : join(handlesFolder(stateDir), match[1] as string, handle);
+}
+
+function handlesFolder(stateDir: string): string {
+  return join(stateDir, 'handles');
+}
+
+/**
+ * Keeps an output that is too large for a conversation, readable for its owner alone.
+ *
+ * @returns its handle
+ * @throws the error of the file system when the folder is full or cannot be written
+ */
+export async function storeOutput(stateDir: string, content: Storable): Promise<string> {
+  const draft = await createDraft(stateDir);
+  try {
+    const hash = createHash('sha256');
+    if ('text' in content) {
+      hash.update(content.text);
+      const file = await open(draft, 'w', 0o600);
+      await file.writeFile(content.text).finally(() => file.close());
+    } else {
+      await copyFile(content.file, draft);
+      await pipeline(createReadStream(draft), hash);
+    }
+    return await keepDraft(stateDir, draft, hash.digest('hex'));
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+/** An empty private file beside the stored ones, to be filled and then kept. */
+export async function createDraft(stateDir: string): Promise<string> {
+  const folder = handlesFolder(stateDir);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const draft = join(folder, `.draft-${randomUUID()}`);
+  await (await open(draft, 'wx', 0o600)).close();
+  return draft;
+}
+
+/** Gives a filled draft its name, in one step: a handle never names half a payload. */
+export async function keepDraft(stateDir: string, draft: string, sha256Hex: string): Promise<string> {
+  const handle = handleName(sha256Hex);
+  const path = handlePath(stateDir, handle) as string;
+  if (await isStored(path)) {
+    await rm(draft, { force: true });
+    return handle;
+  }
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await rename(draft, path);
+  return handle;
+}
+
+async function isStored(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
