@@ -1,0 +1,35 @@
+import type { Table } from './key-path.ts';
+import { type Layer, namedLayer } from './layer.ts';
+
+export const CLASSIC = 'classic';
+
+/** `profile = "classic"`: fewer agents, short waits, and every open agent counts against the limit. */
+const CLASSIC_LIMITS = {
+  max_threads: 5,
+  count: 'open',
+  wait_min_ms: 10_000,
+  wait_default_ms: 30_000,
+  wait_max_ms: 300_000,
+};
+
+/** What the dialects presume; whatever a person sets wins over it. */
+const DIALECT_LIMITS: Record<string, Table> = {
+  named: { max_depth: 1 },
+  mailbox: { max_depth: 1 },
+  sessions: { max_threads: 10 },
+};
+
+/** Defaults that follow from other settings. They lie below everything that a person wrote. */
+export function builtInLayers(dialect: unknown, classic: boolean): Layer[] {
+  return [
+    limitsLayer(DIALECT_LIMITS[String(dialect)] ?? {}, `dialect ${String(dialect)}`),
+    limitsLayer(classic ? CLASSIC_LIMITS : {}, `profile ${CLASSIC}`),
+  ];
+}
+
+function limitsLayer(limits: Table, where: string): Layer {
+  return namedLayer(
+    'built-in',
+    Object.entries(limits).map(([key, value]) => ({ path: ['agents', key], value, where })),
+  );
+}

@@ -1,0 +1,57 @@
+import { isAbsolute, join, resolve } from 'node:path';
+import { CadreError } from '../../protocol/errors.ts';
+import type { Environment } from './environment-layer.ts';
+import { leaves, matches, setAt, type Table } from './key-path.ts';
+import { fileLayer, type Layer } from './layer.ts';
+import { repositoryRoot } from './repository.ts';
+import { PATH_KEYS } from './schema.ts';
+import { readTomlFile } from './toml-file.ts';
+
+export interface ConfigFile {
+  path: string;
+  /** The path as people read it. */
+  show: string;
+  layer: Layer;
+  kind: 'user' | 'repository';
+}
+
+/** The person's own file: `~/.cadre/config.toml`, or what CADRE_CONFIG names. */
+export function userFile(environment: Environment, home: string): ConfigFile | undefined {
+  const named = environment.CADRE_CONFIG || undefined;
+  const path = named === undefined ? join(home, '.cadre', 'config.toml') : resolve(named);
+  const file = configFile(path, 'user', home);
+  if (file === undefined && named !== undefined) {
+    throw new CadreError('config_invalid', `CADRE_CONFIG names ${path}, which does not exist`, {
+      hint: 'Create the file, or unset CADRE_CONFIG.',
+    });
+  }
+  return file;
+}
+
+/** `.cadre/config.toml` of the repository that a folder is in, or of the folder itself. */
+export function repositoryFile(
+  cwd: string,
+  home: string,
+  userPath: string | undefined,
+): ConfigFile | undefined {
+  const path = join(repositoryRoot(cwd) ?? cwd, '.cadre', 'config.toml');
+  const isPersonal = path === userPath || path === join(home, '.cadre', 'config.toml');
+  return isPersonal ? undefined : configFile(path, 'repository', home);
+}
+
+function configFile(path: string, kind: ConfigFile['kind'], home: string): ConfigFile | undefined {
+  const file = readTomlFile(path);
+  if (file === undefined) return undefined;
+  const show = path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+  return { path, show, kind, layer: fileLayer(kind, file, show) };
+}
+
+/** Paths in a file are relative to it, wherever the command runs. */
+export function makeAbsolute(values: Table, folder: string, home: string): void {
+  for (const [path, value] of leaves(values)) {
+    const key = path[0] === 'profiles' ? path.slice(2) : path;
+    if (typeof value !== 'string' || !matches(key, PATH_KEYS)) continue;
+    const expanded = value.startsWith('~/') ? join(home, value.slice(2)) : value;
+    setAt(values, path, isAbsolute(expanded) ? expanded : resolve(folder, expanded));
+  }
+}

@@ -1,0 +1,128 @@
+import { homedir } from 'node:os';
+import { dirname } from 'node:path';
+import { builtInLayers, CLASSIC } from './built-in-layers.ts';
+import { type ConfigFile, makeAbsolute, repositoryFile, userFile } from './config-files.ts';
+import { type Environment, openaiLayer, temporalLayers } from './environment-layer.ts';
+import { formatKey, removeAt, type Table, valueAt } from './key-path.ts';
+import { DEFAULT_ORIGIN, type Layer, namedLayer, type Origin, stack } from './layer.ts';
+import { notYetAvailable } from './not-yet.ts';
+import { overrideLayer } from './overrides.ts';
+import { problemsOf, throwProblems } from './problems.ts';
+import { checkProfile, chosenProfile, profileLayer } from './profiles.ts';
+import { withholdLoosening } from './repository.ts';
+import { type Config, configSchema } from './schema.ts';
+
+export interface ConfigSources {
+  /** Where the repository is looked for. */
+  cwd: string;
+  environment: Environment;
+  /** `--profile`. */
+  profile?: string | undefined;
+  /** `-c key=value`, in the order given. */
+  overrides?: readonly string[];
+  /** Settings with an option of their own, such as `--model`. */
+  flags?: readonly Flag[];
+}
+export interface Flag {
+  path: readonly string[];
+  value: unknown;
+  where: string;
+}
+
+export interface LoadedConfig {
+  config: Config;
+  originOf(key: string): Origin;
+  /** What a person should know: settings that were ignored, and why. */
+  notices: string[];
+  /** The files that were read. */
+  files: string[];
+}
+
+/**
+ * Reads the configuration from all its places; later ones win: the person's file, the repository's, the profile,
+ * `temporal.toml`, environment variables, `-c`, options.
+ *
+ * @throws CadreError `config_invalid`, with file, line and the closest known key
+ */
+export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
+  const home = sources.environment.HOME || homedir();
+  const user = userFile(sources.environment, home);
+  const repository = repositoryFile(sources.cwd, home, user?.path);
+  const files = [user, repository].filter((file) => file !== undefined);
+  const overrides = overrideLayer(sources.overrides ?? []);
+  makeAbsolute(overrides.values, sources.cwd, home);
+  for (const file of files) makeAbsolute(file.layer.values, dirname(file.path), home);
+  const temporal = await temporalLayers(sources.environment);
+  const fromOutside = [temporal.file, openaiLayer(sources.environment), temporal.variables];
+  const flags = namedLayer('flag', [
+    { path: ['profile'], value: sources.profile, where: '--profile' },
+    ...(sources.flags ?? []),
+  ]);
+
+  throwProblems(
+    [...files.map((file) => file.layer), ...fromOutside, overrides, flags].flatMap((l) => problemsOf(l)),
+  );
+
+  const profile = chosenProfile(sources.profile, overrides, user?.layer);
+  checkProfile(profile, files);
+  const personal = [...present(user?.layer), ...present(profileLayer(user, profile))];
+  const ignored = repository === undefined ? [] : withhold(repository, personal, profile);
+  const written = [
+    ...present(user?.layer),
+    ...present(repository?.layer),
+    ...present(profileLayer(user, profile)),
+    ...present(profileLayer(repository, profile)),
+    ...fromOutside,
+    overrides,
+    flags,
+  ];
+  const { values, origins } = stack([...builtIns(written, profile), ...written]);
+  const config = parse(values);
+  const notices =
+    repository === undefined || ignored.length === 0 ? [] : [ignoredNotice(repository.show, ignored)];
+  notices.push(
+    ...notYetAvailable(
+      config,
+      (key) => origins.has(key) || [...origins.keys()].some((k) => k.startsWith(`${key}.`)),
+    ),
+  );
+  return {
+    config,
+    originOf: (key) => origins.get(key) ?? DEFAULT_ORIGIN,
+    notices,
+    files: files.map((file) => file.path),
+  };
+}
+
+/** Takes out what loosens from the repository's settings and from its version of the chosen profile. */
+function withhold(file: ConfigFile, personal: readonly Layer[], profile: string | undefined): string[] {
+  const { values, origins } = stack(personal);
+  const person = {
+    values: parse(values) as unknown as Table,
+    isSet: (path: readonly string[]) => origins.has(formatKey(path)),
+  };
+  const inProfile = profileLayer(file, profile)?.values ?? {};
+  return [
+    ...new Set([...withholdLoosening(file.layer.values, person), ...withholdLoosening(inProfile, person)]),
+  ];
+}
+
+function ignoredNotice(file: string, keys: readonly string[]): string {
+  return `${file}: ignored ${keys.join(', ')}: a repository's own settings may not loosen anything. Put them into your own configuration, or give them with -c, if you mean them.`;
+}
+
+function builtIns(written: readonly Layer[], profile: string | undefined): Layer[] {
+  const { values } = stack(written);
+  const classic = profile === CLASSIC || valueAt(values, ['agents', 'profile']) === CLASSIC;
+  return builtInLayers(valueAt(values, ['agents', 'dialect']) ?? 'collab', classic);
+}
+
+function parse(values: Table): Config {
+  const own = structuredClone(values);
+  removeAt(own, ['profiles']);
+  return configSchema.parse(own);
+}
+
+function present<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}

@@ -1,0 +1,48 @@
+import type { z } from 'zod';
+import { CadreError } from '../../protocol/errors.ts';
+import { closestKey, knownKeys } from './closest-key.ts';
+import { formatKey, type KeyPath } from './key-path.ts';
+import type { Layer } from './layer.ts';
+import { configSchema } from './schema.ts';
+
+/** One thing that is wrong with the configuration. */
+export interface ConfigProblem {
+  where: string;
+  message: string;
+}
+
+/** What is wrong with the values of one layer: unknown keys and values out of range. */
+export function problemsOf(layer: Layer, schema: z.ZodType = configSchema): ConfigProblem[] {
+  const result = schema.safeParse(layer.values);
+  if (result.success) return [];
+  return result.error.issues.flatMap((issue) => {
+    const path = issue.path.map(String);
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => unknownKey([...path, key], layer, schema));
+    }
+    return [{ where: layer.originOf(path).where, message: `${formatKey(path)}: ${describe(issue)}` }];
+  });
+}
+
+export function throwProblems(problems: readonly ConfigProblem[]): void {
+  if (problems.length === 0) return;
+  const lines = problems.map(({ where, message }) => `${where}: ${message}`);
+  throw new CadreError('config_invalid', lines.join('\n'), {
+    hint: 'Mend the setting; `cadre config` shows every value and where it comes from.',
+  });
+}
+
+function unknownKey(path: KeyPath, layer: Layer, schema: z.ZodType): ConfigProblem {
+  const closest = closestKey(formatKey(path), knownKeys(schema));
+  const meant = closest === undefined ? '' : `; did you mean ${closest}?`;
+  return { where: layer.originOf(path).where, message: `unknown key ${formatKey(path)}${meant}` };
+}
+
+/** Unions report "invalid input" and hide the reasons inside; the deepest reason is the one that helps. */
+function describe(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_union') return issue.message;
+  const inner = issue.errors.flat().toSorted((a, b) => b.path.length - a.path.length)[0];
+  if (inner === undefined) return issue.message;
+  if (inner.code === 'unrecognized_keys') return `unknown key ${inner.keys.join(', ')}`;
+  return inner.path.length === 0 ? inner.message : `${inner.path.map(String).join('.')}: ${inner.message}`;
+}

@@ -1,0 +1,40 @@
+import { CadreError } from '../../protocol/errors.ts';
+import { CLASSIC } from './built-in-layers.ts';
+import { closestName } from './closest-key.ts';
+import type { ConfigFile } from './config-files.ts';
+import { isTable, type Table, valueAt } from './key-path.ts';
+import type { Layer } from './layer.ts';
+
+/** The profile in force: `--profile`, `-c profile=`, or the one that the person's file names. */
+export function chosenProfile(
+  flag: string | undefined,
+  overrides: Layer,
+  user: Layer | undefined,
+): string | undefined {
+  const chosen = flag ?? valueAt(overrides.values, ['profile']) ?? valueAt(user?.values ?? {}, ['profile']);
+  return chosen === undefined ? undefined : String(chosen);
+}
+
+/** @throws CadreError `config_invalid` for a profile that no file defines */
+export function checkProfile(profile: string | undefined, files: readonly ConfigFile[]): void {
+  if (profile === undefined || profile === CLASSIC) return;
+  const known = files.flatMap((file) => Object.keys((file.layer.values.profiles as Table | undefined) ?? {}));
+  if (known.includes(profile)) return;
+  const closest = closestName(profile, [...known, CLASSIC]);
+  throw new CadreError('config_invalid', `there is no profile ${profile}; the closest is ${closest}`, {
+    hint: `Profiles are tables [profiles.NAME] in the configuration file; known: ${[...known, CLASSIC].join(', ')}.`,
+  });
+}
+
+/** What one file says in the chosen profile. */
+export function profileLayer(file: ConfigFile | undefined, profile: string | undefined): Layer | undefined {
+  if (file === undefined || profile === undefined) return undefined;
+  const prefix = ['profiles', profile];
+  const values = valueAt(file.layer.values, prefix);
+  if (!isTable(values)) return undefined;
+  const originOf: Layer['originOf'] = (path) => ({
+    layer: 'profile',
+    where: `${file.layer.originOf([...prefix, ...path]).where} (profile ${profile})`,
+  });
+  return { values, originOf };
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import {
+  approvalPolicySchema,
+  dialectSchema,
+  limitsSchema,
+  providerSettingsSchema,
+  reasoningEffortSchema,
+  sandboxModeSchema,
+  toolTogglesSchema,
+} from '../../protocol/index.ts';
+
+const name = z.string().min(1);
+
+const agentsSchema = limitsSchema.extend({
+  dialect: dialectSchema.default('collab'),
+  profile: z.literal('classic').optional().describe('A built-in set of defaults'),
+});
+
+const tlsSchema = z.union([
+  z.boolean(),
+  z.strictObject({
+    disabled: z.boolean().optional(),
+    server_name: name.optional(),
+    server_ca_cert_path: name.optional(),
+    server_ca_cert_data: name.optional(),
+    client_cert_path: name.optional(),
+    client_cert_data: name.optional(),
+    client_key_path: name.optional(),
+    client_key_data: name.optional(),
+  }),
+]);
+
+const mcpServerSchema = z.strictObject({
+  command: name.optional(),
+  args: z.array(z.string()).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  url: z.url({ protocol: /^https?$/ }).optional(),
+  tools_allow: z.array(name).optional(),
+  tools_deny: z.array(name).optional(),
+  timeout_ms: z.int().positive().optional(),
+});
+
+const settings = {
+  model: name.optional(),
+  model_provider: name.optional(),
+  model_providers: z.record(name, providerSettingsSchema).default({}),
+  model_aliases: z.record(name, name).default({}),
+  model_retry_ms: z.int().nonnegative().default(600_000).describe('How long failing model calls are retried'),
+  reasoning_effort: reasoningEffortSchema.optional(),
+  agents: agentsSchema.prefault({}),
+  tools: toolTogglesSchema.prefault({}),
+  approval_policy: approvalPolicySchema.default('on-request'),
+  sandbox_mode: sandboxModeSchema.default('workspace-write'),
+  shell_environment: z
+    .strictObject({
+      include: z.array(name).default([]).describe('Names or globs that pass although they look like secrets'),
+      exclude: z.array(name).default([]).describe('Further names or globs that commands do not get'),
+    })
+    .prefault({}),
+  memory: z.strictObject({ enabled: z.boolean().default(false), path: name.optional() }).prefault({}),
+  notifications: z
+    .strictObject({
+      types: z.array(name).default([]),
+      method: z.enum(['auto', 'bel', 'osc9']).default('auto'),
+      when: z.enum(['unfocused', 'always']).default('unfocused'),
+    })
+    .prefault({}),
+  mcp_servers: z.record(name, mcpServerSchema).default({}),
+  temporal: z
+    .strictObject({
+      address: name.optional(),
+      namespace: name.optional(),
+      task_queue: name.optional().describe('Sessions go to the workers of this queue'),
+      tls: tlsSchema.optional(),
+      api_key: name.optional(),
+    })
+    .prefault({}),
+  encryption: z
+    .strictObject({ key_env: name.optional(), key_file: name.optional(), key_id: name.optional() })
+    .optional(),
+};
+
+/** `[profiles.NAME]`: any setting, in force when that profile is chosen. */
+export const profileSchema = z.strictObject(settings);
+
+/** The whole configuration. Every key may be left out. */
+export const configSchema = z.strictObject({
+  ...settings,
+  profile: name.optional().describe('The profile in force when none is named'),
+  profiles: z.record(name, profileSchema).default({}),
+});
+export type Config = z.infer<typeof configSchema>;
+export type TlsSettings = NonNullable<Config['temporal']['tls']>;
+
+/** Keys whose values are paths; in a file they are relative to that file. `*` stands for any name. */
+export const PATH_KEYS: readonly string[] = [
+  'model_providers.*.script',
+  'memory.path',
+  'encryption.key_file',
+  'temporal.tls.server_ca_cert_path',
+  'temporal.tls.client_cert_path',
+  'temporal.tls.client_key_path',
+];
+
+/** Keys whose values are never printed. */
+export const SECRET_KEYS: readonly string[] = [
+  'temporal.api_key',
+  'temporal.tls.client_key_data',
+  'mcp_servers.*.env.*',
+];

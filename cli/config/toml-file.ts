@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { parse, TomlError } from 'smol-toml';
+import { CadreError } from '../../protocol/errors.ts';
+import { type KeyPath, leaves, type Table } from './key-path.ts';
+
+export interface TomlFile {
+  path: string;
+  values: Table;
+  /** The line a key stands on, counted from 1; undefined where that cannot be told. */
+  lineOf(path: KeyPath): number | undefined;
+}
+
+/**
+ * Reads a TOML file; undefined when there is none.
+ *
+ * @throws CadreError `config_invalid` for a file that cannot be read or is no TOML
+ */
+export function readTomlFile(path: string): TomlFile | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new CadreError('config_invalid', `${path}: cannot be read (${code ?? String(error)})`, {
+      hint: 'Make the file readable, or move it away.',
+      cause: error,
+    });
+  }
+  const values = parseToml(text, path);
+  return { path, values, lineOf: lineFinder(text) };
+}
+
+function parseToml(text: string, path: string): Table {
+  try {
+    return plainToml(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const reason = error.message.split('\n', 1)[0]?.replace(/^Invalid TOML document: /, '');
+    throw new CadreError('config_invalid', `${path}:${error.line}: not valid TOML: ${reason}`, {
+      hint: 'Mend the line; strings need quotes, tables stand in [brackets].',
+    });
+  }
+}
+
+/** Parses TOML into tables with the usual prototype, as everything after this expects. */
+export function plainToml(text: string): Table {
+  return toPlain(parse(text)) as Table;
+}
+
+function toPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toPlain);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  const table: Table = {};
+  for (const [key, inner] of Object.entries(value)) {
+    Object.defineProperty(table, key, {
+      value: toPlain(inner),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+  return table;
+}
+
+const HEADER = /^\s*\[([^[\]]+)\]\s*(#.*)?$/;
+const ASSIGNMENT =
+  /^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/;
+
+/** The parser keeps no positions, so the lines are read once more, for headers and assignments only. */
+function lineFinder(text: string): TomlFile['lineOf'] {
+  const lines = new Map<string, number>();
+  let table: KeyPath = [];
+  text.split('\n').forEach((line, index) => {
+    const header = HEADER.exec(line)?.[1];
+    const key = ASSIGNMENT.exec(line)?.[1];
+    const path = header !== undefined ? keyPath(header) : key !== undefined ? keyPath(key) : undefined;
+    if (path === undefined) return;
+    if (header !== undefined) table = path;
+    const full = header !== undefined ? path : [...table, ...path];
+    if (!lines.has(JSON.stringify(full))) lines.set(JSON.stringify(full), index + 1);
+  });
+  return (path) => {
+    for (let length = path.length; length > 0; length--) {
+      const line = lines.get(JSON.stringify(path.slice(0, length)));
+      if (line !== undefined) return line;
+    }
+    return undefined;
+  };
+}
+
+/** The parts of a dotted key, quoted or not; undefined when it is none. */
+export function keyPath(text: string): KeyPath | undefined {
+  try {
+    const found = leaves(plainToml(`${text} = true`));
+    return found.length === 1 ? found[0]?.[0] : undefined;
+  } catch {
+    return undefined;
+  }
+}
