@@ -11,6 +11,7 @@ export * from './internal.ts';
 export * from './items.ts';
 export * from './limits.ts';
 export * from './messages.ts';
+export * from './rehearsal.ts';
 export * from './settings.ts';
 export * from './status.ts';
 export * from './usage.ts';

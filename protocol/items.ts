@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** One piece of what a person or an agent sends (SPEC 6, `items`). */
+/** One piece of what a person or an agent sends. */
 export const contentPartSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({ type: z.literal('image'), image_url: z.string().describe('An https: or data: address') }),
@@ -21,6 +21,8 @@ export interface UserMessage {
 export interface AssistantMessage {
   type: 'assistant_message';
   text: string;
+  /** As the provider marked it; sent back to it. */
+  phase?: 'commentary' | 'final_answer';
 }
 
 /** What the model thought; sent back to it as it came. `provider` holds the provider's own item. */
@@ -53,7 +55,7 @@ export interface Notice {
   text: string;
 }
 
-/** One element of a conversation (SPEC 1). */
+/** One element of a conversation. */
 export type Item = UserMessage | AssistantMessage | Reasoning | ToolCall | ToolOutput | Notice;
 
 export function textMessage(text: string, from?: string): UserMessage {

@@ -1,0 +1,79 @@
+import type { AgentContext, ModelAnswer, ModelRequest, SessionSettings } from '../../protocol/index.ts';
+import { activityContext, withHeartbeat } from '../heartbeat.ts';
+import type { SessionStore } from '../session-store.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import type { ConversationCache, ReadPrefix } from './conversation-cache.ts';
+import { toFailure } from './model-error.ts';
+import type { ModelProviders } from './model-providers.ts';
+import { planCalls } from './plan-calls.ts';
+import type { ModelCall } from './providers/provider.ts';
+import { TextTail } from './text-tail.ts';
+import { declarationOf } from './tool-schemas.ts';
+
+export interface ModelDeps {
+  sessions: SessionStore;
+  conversations: ConversationCache;
+  readPrefix: ReadPrefix;
+  providers: ModelProviders;
+  instructionsFor(agent: AgentContext): Promise<string>;
+  offeredTools(agent: AgentContext, session: SessionSettings): OfferedTool[];
+}
+
+/**
+ * The `model` activity: one call of an agent's model. Its input holds a pointer and the newest items only, its
+ * heartbeats the end of the text that streams in. Failures carry the code as their type, and the whole error body in
+ * their details.
+ */
+export function createModelActivity(deps: ModelDeps): (request: ModelRequest) => Promise<ModelAnswer> {
+  return async (request) => {
+    const tail = new TextTail();
+    try {
+      return await withHeartbeat(
+        (signal) => answer(deps, request, signal, (text) => tail.add(text)),
+        () => tail.details,
+      );
+    } catch (error) {
+      throw toFailure(error);
+    }
+  };
+}
+
+async function answer(
+  deps: ModelDeps,
+  request: ModelRequest,
+  signal: AbortSignal,
+  onDelta: (text: string) => void,
+): Promise<ModelAnswer> {
+  const { agent, pointer, fresh, final } = request;
+  const session = await deps.sessions.get(agent.session_id);
+  const provider = deps.providers.get(agent.settings.provider, session.model_providers);
+  const [items, instructions] = await Promise.all([
+    deps.conversations.resolve(pointer, fresh, deps.readPrefix),
+    deps.instructionsFor(agent),
+  ]);
+  const tools = final ? [] : deps.offeredTools(agent, session);
+  const reply = await provider.complete(
+    { ...callOf(agent, session), instructions, items, tools: tools.map(declarationOf) },
+    { signal, onDelta },
+  );
+  deps.conversations.append(pointer.agent_id, reply.items);
+  const calls = reply.items.filter((item) => item.type === 'tool_call');
+  return { ...reply, calls: planCalls(calls, tools, final) };
+}
+
+function callOf(
+  agent: AgentContext,
+  session: SessionSettings,
+): Omit<ModelCall, 'instructions' | 'items' | 'tools'> {
+  const { settings } = agent;
+  return {
+    agent: { id: agent.agent_id, role: settings.role },
+    attempt: activityContext()?.info.attempt ?? 1,
+    model: session.model_aliases[settings.model] ?? settings.model,
+    working_directory: settings.working_directory,
+    ...(settings.reasoning_effort === undefined ? {} : { reasoning_effort: settings.reasoning_effort }),
+    ...(agent.depth > 0 || session.output_schema === undefined
+      ? {}
+      : { output_schema: session.output_schema }),
+  };
+}

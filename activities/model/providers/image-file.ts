@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+
+/** The largest image that is sent to a model, in bytes. */
+export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
+
+/**
+ * A file as a data: address for a model.
+ *
+ * @throws Error that says what is wrong with the file: too large, no image, or not the one that was meant (`sha256`)
+ */
+export async function imageAddress(path: string, directory: string, sha256?: string): Promise<string> {
+  const bytes = await readBounded(resolve(directory, path));
+  const type = imageType(bytes);
+  if (type === undefined) throw new Error('it is not a PNG, JPEG, GIF or WebP image');
+  if (sha256 !== undefined && createHash('sha256').update(bytes).digest('hex') !== sha256) {
+    throw new Error('it has changed since it was attached');
+  }
+  return `data:${type};base64,${bytes.toString('base64')}`;
+}
+
+async function readBounded(path: string): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    if (size > IMAGE_BYTES_MAX) throw new Error(`it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+function imageType(bytes: Buffer): string | undefined {
+  if (bytes.subarray(0, 4).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47]))) return 'image/png';
+  if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return 'image/jpeg';
+  if (bytes.subarray(0, 4).toString('latin1') === 'GIF8') return 'image/gif';
+  const webp =
+    bytes.subarray(0, 4).toString('latin1') === 'RIFF' && bytes.subarray(8, 12).toString('latin1') === 'WEBP';
+  return webp ? 'image/webp' : undefined;
+}

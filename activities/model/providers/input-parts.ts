@@ -1,0 +1,46 @@
+import type { ContentPart, Notice, UserMessage } from '../../../protocol/index.ts';
+import { imageAddress } from './image-file.ts';
+
+/** A piece of input as any wire format can carry it. */
+export type InputPart = { kind: 'text'; text: string } | { kind: 'image'; url: string };
+
+/**
+ * What a model reads for a message or a notice. A message from another agent is wrapped in its sender's name, a
+ * notice in `<notice>`, so that the model can tell them from what a person says.
+ */
+export async function inputParts(item: UserMessage | Notice, directory: string): Promise<InputPart[]> {
+  if (item.type === 'notice') return [{ kind: 'text', text: wrap('notice', '', item.text) }];
+  const parts = await Promise.all(item.content.map((part) => inputPart(part, directory)));
+  if (item.from === undefined) return parts;
+  const [only, ...more] = parts;
+  const from = ` from="${item.from.replaceAll('"', "'")}"`;
+  if (only?.kind === 'text' && more.length === 0) {
+    return [{ kind: 'text', text: wrap('message', from, only.text) }];
+  }
+  return [{ kind: 'text', text: `<message${from}>` }, ...parts, { kind: 'text', text: '</message>' }];
+}
+
+async function inputPart(part: ContentPart, directory: string): Promise<InputPart> {
+  switch (part.type) {
+    case 'text':
+      return { kind: 'text', text: part.text };
+    case 'image':
+      return { kind: 'image', url: part.image_url };
+    case 'local_image':
+      try {
+        return { kind: 'image', url: await imageAddress(part.path, directory, part.sha256) };
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        return { kind: 'text', text: `[the image ${part.path} could not be attached: ${reason}]` };
+      }
+    case 'mention':
+      return { kind: 'text', text: `[mentioned: ${part.name}, at ${part.path}]` };
+    case 'skill':
+      return { kind: 'text', text: `[use the skill ${part.name}: its instructions are in ${part.path}]` };
+  }
+}
+
+/** The end mark inside the text is broken up, so that nobody speaks in another's name. */
+function wrap(tag: string, attributes: string, text: string): string {
+  return `<${tag}${attributes}>\n${text.replaceAll(`</${tag}>`, `<\\/${tag}>`)}\n</${tag}>`;
+}

@@ -1,0 +1,43 @@
+import type { AgentId, Item, ReasoningEffort, Usage } from '../../../protocol/index.ts';
+
+/** A tool as a model sees it. */
+export interface ToolDeclaration {
+  name: string;
+  description: string;
+  /** JSON schema of the arguments: an object. */
+  parameters: Record<string, unknown>;
+}
+
+/** Everything that one call of a model needs. */
+export interface ModelCall {
+  agent: { id: AgentId; role: string };
+  /** Counts from 1: how often this very call has been tried. */
+  attempt: number;
+  model: string;
+  reasoning_effort?: ReasoningEffort;
+  /** Where relative paths of images start. */
+  working_directory: string;
+  instructions: string;
+  items: readonly Item[];
+  /** None: the model can only answer with text. */
+  tools: readonly ToolDeclaration[];
+  /** JSON schema that a text answer has to follow. */
+  output_schema?: Record<string, unknown>;
+}
+
+/** What a model made of it: nothing at all, when it answered nothing. */
+export interface ModelReply {
+  items: Item[];
+  usage: Usage;
+}
+
+export interface CallOptions {
+  signal: AbortSignal;
+  /** Called with each piece of answer text as it arrives. */
+  onDelta: (text: string) => void;
+}
+
+/** Something that answers as a model. Errors are `ModelError`; an abort rejects with any error. */
+export interface ModelProvider {
+  complete(call: ModelCall, options: CallOptions): Promise<ModelReply>;
+}

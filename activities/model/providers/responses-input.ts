@@ -1,0 +1,63 @@
+import type { ResponseInputItem } from 'openai/resources/responses/responses';
+import type { Item, Reasoning } from '../../../protocol/index.ts';
+import { type InputPart, inputParts } from './input-parts.ts';
+import { wellFormed } from './well-formed.ts';
+
+/** A conversation as the Responses API reads it. */
+export async function responsesInput(
+  items: readonly Item[],
+  directory: string,
+  withReasoning: boolean,
+): Promise<ResponseInputItem[]> {
+  const input: ResponseInputItem[] = [];
+  for (const item of wellFormed(items)) {
+    switch (item.type) {
+      case 'user_message':
+      case 'notice':
+        input.push({
+          type: 'message',
+          role: 'user',
+          content: (await inputParts(item, directory)).map(contentPart),
+        });
+        break;
+      case 'assistant_message':
+        input.push({
+          role: 'assistant',
+          content: item.text,
+          ...(item.phase === undefined ? {} : { phase: item.phase }),
+        });
+        break;
+      case 'reasoning': {
+        const own = withReasoning ? ownReasoning(item) : undefined;
+        if (own !== undefined) input.push(own);
+        break;
+      }
+      case 'tool_call':
+        input.push({
+          type: 'function_call',
+          call_id: item.call_id,
+          name: item.name,
+          arguments: item.arguments,
+        });
+        break;
+      case 'tool_output':
+        input.push({ type: 'function_call_output', call_id: item.call_id, output: item.output });
+        break;
+    }
+  }
+  return input;
+}
+
+function contentPart(part: InputPart) {
+  return part.kind === 'text'
+    ? ({ type: 'input_text', text: part.text } as const)
+    : ({ type: 'input_image', image_url: part.url, detail: 'auto' } as const);
+}
+
+/** Only reasoning that carries its content can be sent back: nothing is stored with the provider. */
+function ownReasoning({ provider }: Reasoning): ResponseInputItem | undefined {
+  if (provider?.type !== 'reasoning') return undefined;
+  const content = provider.content;
+  const carried = provider.encrypted_content !== undefined || (Array.isArray(content) && content.length > 0);
+  return carried ? (provider as unknown as ResponseInputItem) : undefined;
+}

@@ -1,0 +1,140 @@
+import type {
+  Response,
+  ResponseCreateParamsStreaming,
+  ResponseOutputItem,
+  ResponseOutputMessage,
+  ResponseReasoningItem,
+  ResponseUsage,
+} from 'openai/resources/responses/responses';
+import { type Item, noUsage, type Usage } from '../../../protocol/index.ts';
+import { BrokenAnswer, CutAnswer, FailedAnswer } from './broken-answer.ts';
+import { outputFormat } from './output-format.ts';
+import type { ModelCall } from './provider.ts';
+import { responsesInput } from './responses-input.ts';
+import { agentHeaders, type Wire, type WireOptions } from './wire.ts';
+
+/** Providers refuse longer ones. */
+const CACHE_KEY_MAX = 64;
+
+/** One call of the OpenAI Responses API. Nothing is stored there: reasoning travels sealed and is sent back. */
+export const completeByResponses: Wire = async (client, call, options) => {
+  const { signal, onDelta, onEvent } = options;
+  const body = await requestBody(call, options.without);
+  const stream = await client.responses.create(body, { signal, headers: agentHeaders(call) });
+  const done = new Map<number, ResponseOutputItem>();
+  let seen = false;
+  for await (const event of stream) {
+    seen = true;
+    onEvent();
+    switch (event.type) {
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+        onDelta(event.delta);
+        break;
+      case 'response.output_item.done':
+        done.set(event.output_index, event.item);
+        break;
+      case 'response.completed':
+        return {
+          items: outputOf(event.response, done).flatMap(toItem),
+          usage: usageOf(event.response.usage),
+        };
+      case 'response.incomplete': {
+        const written = outputOf(event.response, done).flatMap(toItem);
+        throw new CutAnswer(event.response.incomplete_details?.reason ?? 'incomplete', textOf(written));
+      }
+      case 'response.failed':
+        throw new FailedAnswer(event.response.error?.message ?? 'failed', event.response.error?.code);
+      case 'error':
+        throw new FailedAnswer(event.message, event.code);
+    }
+  }
+  signal.throwIfAborted();
+  throw new BrokenAnswer(!seen);
+};
+
+async function requestBody(
+  call: ModelCall,
+  without: WireOptions['without'],
+): Promise<ResponseCreateParamsStreaming> {
+  const reasoning = {
+    ...(call.reasoning_effort === undefined ? {} : { effort: call.reasoning_effort }),
+    ...(without.has('reasoning_summary') ? {} : { summary: 'auto' as const }),
+  };
+  return {
+    model: call.model,
+    instructions: call.instructions,
+    input: await responsesInput(call.items, call.working_directory, !without.has('reasoning_input')),
+    stream: true,
+    store: false,
+    ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+    ...(without.has('encrypted_reasoning') ? {} : { include: ['reasoning.encrypted_content'] }),
+    ...(without.has('cache_key') ? {} : { prompt_cache_key: call.agent.id.slice(0, CACHE_KEY_MAX) }),
+    ...(call.output_schema === undefined
+      ? {}
+      : { text: { format: { type: 'json_schema', ...outputFormat(call.output_schema) } } }),
+    ...(call.tools.length === 0
+      ? {}
+      : {
+          parallel_tool_calls: true,
+          tools: call.tools.map((tool) => ({ type: 'function', strict: false, ...tool })),
+        }),
+  };
+}
+
+/** The items as they came one by one; some servers only give them at the end, some only one by one. */
+function outputOf(response: Response, done: Map<number, ResponseOutputItem>): ResponseOutputItem[] {
+  if (done.size === 0) return response.output ?? [];
+  return [...done.entries()].toSorted(([a], [b]) => a - b).map(([, item]) => item);
+}
+
+function toItem(output: ResponseOutputItem): Item[] {
+  switch (output.type) {
+    case 'message': {
+      const text = messageText(output);
+      if (text === '') return [];
+      const phase = output.phase ?? undefined;
+      return [{ type: 'assistant_message', text, ...(phase === undefined ? {} : { phase }) }];
+    }
+    case 'function_call':
+      return [
+        { type: 'tool_call', call_id: output.call_id, name: output.name, arguments: output.arguments ?? '' },
+      ];
+    case 'reasoning':
+      return [{ type: 'reasoning', summary: summaryOf(output), provider: compact(output) }];
+    default:
+      return [];
+  }
+}
+
+function messageText(message: ResponseOutputMessage): string {
+  return message.content.map((part) => (part.type === 'refusal' ? part.refusal : part.text)).join('');
+}
+
+function summaryOf(reasoning: ResponseReasoningItem): string {
+  const summary = (reasoning.summary ?? []).map((part) => part.text).join('\n\n');
+  return summary === '' ? (reasoning.content ?? []).map((part) => part.text).join('') : summary;
+}
+
+/** As it came, but for the empty fields and the state of the stream, which providers refuse in an input. */
+function compact(reasoning: ResponseReasoningItem): Record<string, unknown> {
+  const { status: _, ...kept } = reasoning;
+  return Object.fromEntries(
+    Object.entries(kept).filter(([, value]) => value !== null && value !== undefined),
+  );
+}
+
+function textOf(items: Item[]): string {
+  return items.flatMap((item) => (item.type === 'assistant_message' ? [item.text] : [])).join('\n');
+}
+
+function usageOf(usage: ResponseUsage | undefined): Usage {
+  if (!usage) return noUsage;
+  return {
+    input_tokens: usage.input_tokens,
+    cached_input_tokens: usage.input_tokens_details?.cached_tokens ?? 0,
+    output_tokens: usage.output_tokens,
+    reasoning_tokens: usage.output_tokens_details?.reasoning_tokens ?? 0,
+    total_tokens: usage.total_tokens ?? usage.input_tokens + usage.output_tokens,
+  };
+}

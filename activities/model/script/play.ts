@@ -1,0 +1,119 @@
+import { type Item, plainText, type ToolCall } from '../../../protocol/index.ts';
+import { outputsByName, scriptedCallId } from './outputs.ts';
+import { callName, type Script, type ScriptAgent, type ScriptFail, type ScriptStep } from './script.ts';
+import { scriptError } from './script-error.ts';
+import { fill, fillText } from './template.ts';
+
+/** All that a script may know when it is to answer. */
+export interface Scene {
+  agent: { id: string; role: string };
+  items: readonly Item[];
+  toolsOffered: boolean;
+}
+
+/** What the script answers. */
+export interface Line {
+  text: string | undefined;
+  reasoning: string | undefined;
+  calls: ToolCall[];
+  delayMs: number;
+  fail: ScriptFail | undefined;
+  usage: ScriptStep['usage'];
+}
+
+const STOPPED = 'The steps of this turn are used up before the script was at its end.';
+
+/**
+ * What a script answers to a conversation. It depends on nothing else: the same conversation gets the same answer in
+ * any process, however often it is asked.
+ *
+ * @throws ModelError `script_failed`
+ */
+export function play(script: Script, path: string, scene: Scene): Line {
+  const { items } = scene;
+  const inputs = items.filter((item) => item.type === 'user_message');
+  const task = plainText(inputs[0]?.content ?? []);
+  const [agent, at] = findAgent(script, path, scene.agent.role, task);
+  const answered = countAnswers(items);
+  const { step, place } = findStep(agent, `agents.${at}`, path, items, inputs.length, answered);
+  const scope = {
+    task,
+    input: plainText(inputs.at(-1)?.content ?? []),
+    agent: scene.agent,
+    step: answered + 1,
+    outputs: outputsByName(items),
+    notices: items.flatMap((item) => (item.type === 'notice' ? [item.text] : [])),
+  };
+  try {
+    return lineOf(step, agent, scope, scene.toolsOffered);
+  } catch (error) {
+    throw scriptError(path, place, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function lineOf(step: ScriptStep, agent: ScriptAgent, scope: { step: number }, toolsOffered: boolean): Line {
+  const { delay_ms: delayMs, fail, usage } = step;
+  const reasoning = step.reasoning === undefined ? undefined : fillText(step.reasoning, scope);
+  if (step.calls.length > 0 && !toolsOffered) {
+    const text = fillText(agent.hand_back ?? step.text ?? STOPPED, scope);
+    return { text, reasoning, calls: [], delayMs, fail, usage };
+  }
+  const calls = step.calls.map(
+    (call): ToolCall => ({
+      type: 'tool_call',
+      call_id: scriptedCallId(callName(call), scope.step),
+      name: call.tool,
+      arguments:
+        typeof call.arguments === 'string' ? call.arguments : JSON.stringify(fill(call.arguments, scope)),
+    }),
+  );
+  const text = step.text === undefined ? undefined : fillText(step.text, scope);
+  return { text, reasoning, calls, delayMs, fail, usage };
+}
+
+function findAgent(script: Script, path: string, role: string, task: string): [ScriptAgent, number] {
+  const at = script.agents.findIndex(
+    (agent) =>
+      (agent.role === undefined || agent.role === role) &&
+      (agent.task === undefined || new RegExp(agent.task, 'i').test(task)),
+  );
+  const agent = script.agents[at];
+  if (agent !== undefined) return [agent, at];
+  throw scriptError(path, 'agents', `none is for role ${role} with the task: ${task.slice(0, 200)}`);
+}
+
+function findStep(
+  agent: ScriptAgent,
+  place: string,
+  path: string,
+  items: readonly Item[],
+  inputs: number,
+  answered: number,
+): { step: ScriptStep; place: string } {
+  const turn = Math.max(inputs, 1) - 1;
+  const steps = agent.steps ?? agent.turns?.[turn] ?? [];
+  const list = agent.steps === undefined ? `${place}.turns.${turn}` : `${place}.steps`;
+  const lastInput = items.findLastIndex((item) => item.type === 'user_message');
+  const played = agent.steps === undefined ? countAnswers(items.slice(lastInput + 1)) : answered;
+
+  let ends = 0;
+  for (const [index, step] of steps.entries()) {
+    ends += step.repeat;
+    if (played < ends) return { step, place: `${list}.${index}` };
+  }
+  if (agent.otherwise !== undefined) return { step: agent.otherwise, place: `${place}.otherwise` };
+  throw scriptError(
+    path,
+    list,
+    `has no step left for answer ${played + 1} (it has ${ends}); add one, or "otherwise" to the agent`,
+  );
+}
+
+/** How many answers of a model the conversation holds: what it made in one go counts as one. */
+export function countAnswers(items: readonly Item[]): number {
+  return items.filter((item, index) => isMade(item) && !isMade(items[index - 1])).length;
+}
+
+function isMade(item: Item | undefined): boolean {
+  return item?.type === 'assistant_message' || item?.type === 'tool_call' || item?.type === 'reasoning';
+}

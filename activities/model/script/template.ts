@@ -1,0 +1,64 @@
+import { Liquid } from 'liquidjs';
+
+/** Liquid filters whose result depends on the clock or on chance; a script has to say the same each time. */
+const UNSTEADY = [
+  'date',
+  'date_to_xmlschema',
+  'date_to_rfc822',
+  'date_to_string',
+  'date_to_long_string',
+  'sample',
+];
+
+const MEMORY_LIMIT = 50_000_000;
+
+const engine = new Liquid({
+  strictVariables: true,
+  strictFilters: true,
+  lenientIf: true,
+  ownPropertyOnly: true,
+  /** A template that is one value and nothing else yields that value: a list stays a list. */
+  keepOutputType: true,
+  /** No files: includes find nothing. */
+  templates: {},
+  memoryLimit: MEMORY_LIMIT,
+  cache: 500,
+});
+
+for (const name of UNSTEADY) {
+  engine.registerFilter(name, () => {
+    throw new Error(`the filter ${name} is not available in scripts`);
+  });
+}
+engine.registerFilter('trim', (value: unknown) => String(value ?? '').trim());
+engine.registerFilter('lines', (value: unknown) => lines(value).length);
+engine.registerFilter('first_line', (value: unknown) => lines(value)[0] ?? '');
+engine.registerFilter('last_line', (value: unknown) => lines(value).at(-1) ?? '');
+engine.registerFilter('indent', (value: unknown, width: unknown = 2) =>
+  String(value ?? '').replaceAll(/^(?=.)/gm, ' '.repeat(Number(width))),
+);
+
+/** Fills the templates in a value and in everything inside it. Throws when one is broken or names what is not there. */
+export function fill(value: unknown, scope: object): unknown {
+  if (typeof value === 'string') return engine.parseAndRenderSync(value, scope);
+  if (Array.isArray(value)) return value.map((each) => fill(each, scope));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fill(each, scope)]));
+}
+
+/** Fills a template that yields text. */
+export function fillText(template: string, scope: object): string {
+  const value = fill(template, scope);
+  return typeof value === 'string'
+    ? value
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value);
+}
+
+/** Lines that hold something. */
+function lines(value: unknown): string[] {
+  return String(value ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+}

@@ -1,0 +1,20 @@
+/** What is kept of a streamed text, in characters. */
+const TAIL = 2_000;
+
+/** The end of a text that streams in: what a heartbeat carries for people who follow. */
+export class TextTail {
+  #text = '';
+  #offset = 0;
+
+  add(piece: string): void {
+    const text = this.#text + piece;
+    const cut = Math.max(0, text.length - TAIL);
+    this.#text = text.slice(cut);
+    this.#offset += cut;
+  }
+
+  /** `offset` says where `text` starts in the whole, in characters. */
+  get details(): { text: string; offset: number } {
+    return { text: this.#text, offset: this.#offset };
+  }
+}

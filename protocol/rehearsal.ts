@@ -1,0 +1,7 @@
+/** The provider that plays the built-in script, and the name its model goes by. */
+export const REHEARSAL_PROVIDER = 'rehearsal';
+export const REHEARSAL_MODEL = 'rehearsal';
+
+/** Said on stderr at every start that has no real model. */
+export const REHEARSAL_NOTICE = `No model is configured: a built-in rehearsal script plays the model. It surveys the current folder, whatever the task says; the agents, commands and waits are real.
+To use a real model, set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible server (no key needed for a local one), or name one under [model_providers] in the configuration.`;
