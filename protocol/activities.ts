@@ -2,7 +2,7 @@ import type { ErrorBody } from './errors.ts';
 import type { PlanStep } from './events.ts';
 import type { AgentId, SessionId } from './ids.ts';
 import type { Item, ToolCall } from './items.ts';
-import type { AgentSettings, Dialect, ReasoningEffort, SandboxMode, ToolPolicy } from './settings.ts';
+import type { AgentSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 
 /** Where a conversation is found, and the proof that what was found is it. */
@@ -100,16 +100,6 @@ export interface TerminateRequest {
 }
 export interface TerminateAnswer {
   terminated: AgentId[];
-}
-
-/** The narrow view of an agent's settings that tools and sandbox need. */
-export interface ToolSettings {
-  working_directory: string;
-  sandbox_mode: SandboxMode;
-  tool_policy: ToolPolicy;
-  dialect: Dialect;
-  model: string;
-  reasoning_effort?: ReasoningEffort;
 }
 
 /** Activities that are not tools. Tools are activities under their own names, `ToolRequest` to `ToolAnswer`. */

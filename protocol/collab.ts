@@ -70,7 +70,7 @@ export type WaitArguments = z.infer<typeof waitArguments>;
 export const closeAgentArguments = z.strictObject({ id: agentId });
 export type CloseAgentArguments = z.infer<typeof closeAgentArguments>;
 
-/** The collab dialect (SPEC 6); what is not here yet comes with the whole tree of operations. */
+/** The collab dialect; what is not here yet comes with the whole tree of operations. */
 export const collabTools: readonly OperationTool[] = [
   {
     name: 'spawn_agent',

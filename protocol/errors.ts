@@ -1,4 +1,4 @@
-/** Stable codes of errors: what commands print and programs test (SPEC 11). */
+/** Stable codes of errors: what commands print and programs test. */
 export const ERROR_CODES = [
   'usage',
   'config_invalid',
@@ -75,7 +75,7 @@ export class CadreError extends Error {
   }
 }
 
-/** A refusal as the model reads it: the output of the tool call that was refused (SPEC 6). */
+/** A refusal as the model reads it: the output of the tool call that was refused. */
 export function refusalOutput(body: ErrorBody, details: Record<string, unknown> = {}): string {
   return JSON.stringify({ error: { ...body, ...details } });
 }

@@ -10,7 +10,7 @@ interface OneReceiver extends Call {
   receiver_id: AgentId;
 }
 
-/** What happened, by type (SPEC 12). */
+/** What happened, by type. */
 export interface EventBodies {
   'session.started': { source: string; thread_note?: string; model: string; provider: string };
   'turn.started': { turn: number };

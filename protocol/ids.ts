@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The id of an agent; it is the Temporal workflow id (SPEC 1). */
+/** The id of an agent; it is the Temporal workflow id. */
 export type AgentId = string & { readonly __brand: 'AgentId' };
 /** The id of a session: that of its root. */
 export type SessionId = AgentId;
@@ -75,7 +75,7 @@ export type Resolved = { id: AgentId } | { candidates: AgentId[] };
 
 /**
  * Finds the agent that a short reference means inside a session: a full id, the part after the root's id,
- * or a name that only one agent of the session bears (SPEC 1).
+ * or a name that only one agent of the session bears.
  *
  * @returns the id, or the candidates: none for an unknown name, several for an ambiguous one
  */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const count = (max: number) => z.int().positive().max(max);
 
-/** `[agents]` of the configuration: what bounds a session and its agents (SPEC 5). Times in milliseconds. */
+/** `[agents]` of the configuration: what bounds a session and its agents. Times in milliseconds. */
 export const limitsSchema = z.strictObject({
   max_depth: z.int().min(0).max(16).default(3),
   max_threads: count(200).default(12),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contentPartSchema } from './items.ts';
 
-/** Names of what a person may send from the Temporal Web UI or CLI (SPEC 3). */
+/** Names of what a person may send from the Temporal Web UI or CLI. */
 export const WORKFLOW_TYPE = 'agent';
 
 export const SIGNALS = { sendInput: 'send_input', interrupt: 'interrupt', shutdown: 'shutdown' } as const;
@@ -17,15 +17,6 @@ export const QUERIES = {
   items: 'items',
   events: 'events',
   session: '_session',
-} as const;
-
-/** What agents of one session send each other; the underscore marks them as internal. */
-export const INTERNAL_SIGNALS = {
-  report: '_report',
-  slot: '_slot',
-  slotAnswer: '_slot_answer',
-  watch: '_watch',
-  acknowledge: '_acknowledge',
 } as const;
 
 const reason = z.string().max(2_000).optional();
@@ -54,7 +45,7 @@ export type Shutdown = z.infer<typeof shutdownSchema>;
 
 export const NOTE_MAX = 1_000;
 export const setNoteSchema = z.strictObject({ note: z.string().max(1_000_000) });
-/** The note as it is kept: trimmed, cut at 1,000 characters, nothing for a blank one (SPEC 4). */
+/** The note as it is kept: trimmed, cut at 1,000 characters, nothing for a blank one. */
 export function normalizeNote(note: string): string | undefined {
   const trimmed = note.trim().slice(0, NOTE_MAX);
   return trimmed === '' ? undefined : trimmed;
@@ -73,11 +64,6 @@ export interface Undecodable {
 }
 export function isUndecodable(value: unknown): value is Undecodable {
   return typeof value === 'object' && value !== null && 'undecodable' in value;
-}
-
-/** A payload that was refused, with the words for the person who sent it. */
-export interface Refusal {
-  reason: string;
 }
 
 /** Checks a payload from outside; never throws. A bare string counts as the message of `send_input`. */

@@ -34,7 +34,7 @@ export type ProviderSettings = z.infer<typeof providerSettingsSchema>;
 /** The providers that always exist. `rehearsal` plays the built-in script, `script` the one named by `script`. */
 export const BUILTIN_PROVIDERS = ['openai', 'rehearsal', 'script'] as const;
 
-/** `[tools]`: switches for tools of a session (SPEC 8). */
+/** `[tools]`: switches for tools of a session. */
 export const toolTogglesSchema = z.strictObject({
   plan: z.boolean().default(true),
   view_image: z.boolean().default(true),
@@ -55,7 +55,7 @@ export const sessionSettingsSchema = z.strictObject({
   tools: toolTogglesSchema.prefault({}),
   /** Search attributes that the namespace knows; others are left out of every upsert. */
   search_attributes: z.array(z.string()).default([]),
-  /** Closes by itself when it and everything below has settled (SPEC 2). */
+  /** Closes by itself when it and everything below has settled. */
   one_shot: z.boolean().default(false),
   /** With `one_shot`: agents that still run at the end of the root's turn are waited for. */
   wait_agents: z.boolean().default(true),
@@ -66,14 +66,14 @@ export const sessionSettingsSchema = z.strictObject({
 });
 export type SessionSettings = z.infer<typeof sessionSettingsSchema>;
 
-/** Which tools an agent may use. Every list of `allow` has to match (SPEC 7); names or globs. */
+/** Which tools an agent may use. Every list of `allow` has to match; names or globs. */
 export const toolPolicySchema = z.strictObject({
   allow: z.array(z.array(z.string())).default([]),
   deny: z.array(z.string()).default([]),
 });
 export type ToolPolicy = z.infer<typeof toolPolicySchema>;
 
-/** What one agent is: the effective values, after call, persona, role and inheritance (SPEC 4). */
+/** What one agent is: the effective values, after call, persona, role and inheritance. */
 export const agentSettingsSchema = z.strictObject({
   role: z.string().min(1).default('default'),
   persona: z.string().optional(),
@@ -88,10 +88,12 @@ export const agentSettingsSchema = z.strictObject({
   dialect: dialectSchema.default('collab'),
   tool_policy: toolPolicySchema.prefault({}),
   limits: limitsSchema.prefault({}),
+  /** How long failing model calls are tried again, in ms. */
+  model_retry_ms: z.int().nonnegative().default(600_000),
 });
 export type AgentSettings = z.infer<typeof agentSettingsSchema>;
 
-/** Where an agent comes from (SPEC 13). */
+/** Where an agent comes from. */
 export type Source =
   | { kind: 'cli' | 'exec' | 'api' | 'mcp' | 'app-server' }
   | { kind: 'sub_agent'; parent_id: string; depth: number };

@@ -11,7 +11,7 @@ export const STATUSES = [
 ] as const;
 
 export const statusSchema = z.enum(STATUSES);
-/** The life of an agent (SPEC 2). */
+/** The life of an agent. */
 export type Status = z.infer<typeof statusSchema>;
 
 /** Final means: nothing more happens until somebody sends input or resumes the agent. */
@@ -64,7 +64,7 @@ export interface Announcement {
   message: string;
 }
 
-/** The line that tells a parent how a child's turn ended (SPEC 2). */
+/** The line that tells a parent how a child's turn ended. */
 export function formatAnnouncement(a: Announcement): string {
   const call = a.callId === undefined ? '' : ` [${a.callId}]`;
   return `agent ${a.role} (${a.agentId})${call} ${a.status} in ${formatDuration(a.durationMs)}: ${a.message}`;

@@ -5,7 +5,7 @@ import type { ReasoningEffort, SandboxMode, Source } from './settings.ts';
 import type { Status, WaitingFor } from './status.ts';
 import type { Usage } from './usage.ts';
 
-/** An agent as the `status` query shows it (SPEC 3). Times are ISO 8601. */
+/** An agent as the `status` query shows it. Times are ISO 8601. */
 export interface AgentView {
   agent_id: AgentId;
   session_id: SessionId;

@@ -1,0 +1,131 @@
+import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { dataConverter } from '../codec/index.ts';
+import {
+  type AgentId,
+  type AgentIdentity,
+  type AgentInput,
+  CadreError,
+  type ConnectOptions,
+  newRootId,
+  plainText,
+  searchAttributesOf,
+  TASK_SHOWN,
+  textMessage,
+  WORKFLOW_TYPE,
+} from '../protocol/index.ts';
+import { AgentHandle } from './agent-handle.ts';
+import { translate } from './errors.ts';
+import { listAgents } from './list.ts';
+import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
+
+const DEFAULT_ADDRESS = '127.0.0.1:7233';
+const CONNECT_TIMEOUT = '5 seconds';
+
+/**
+ * Starts agents and talks to them: what a program uses, and what the command line is made of.
+ *
+ * @example
+ * const cadre = await CadreClient.connect({ address: '127.0.0.1:7233' });
+ * const agent = cadre.get('a0k3v9x2m4qd7' as AgentId);
+ * console.log(await agent.status());
+ */
+export class CadreClient {
+  readonly address: string;
+  readonly namespace: string;
+  readonly #client: Client;
+
+  private constructor(client: Client, address: string, namespace: string) {
+    this.#client = client;
+    this.address = address;
+    this.namespace = namespace;
+  }
+
+  /** @throws CadreError `temporal_unreachable` when nothing answers at the address within 5 s */
+  static async connect(options: ConnectOptions = {}): Promise<CadreClient> {
+    const address = options.address ?? DEFAULT_ADDRESS;
+    const namespace = options.namespace ?? 'default';
+    try {
+      const connection = await Connection.connect({
+        address,
+        connectTimeout: CONNECT_TIMEOUT,
+        ...(options.tls === undefined ? {} : { tls: options.tls }),
+        ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+      });
+      return new CadreClient(
+        new Client({ connection, namespace, dataConverter: dataConverter() }),
+        address,
+        namespace,
+      );
+    } catch (error) {
+      throw new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {
+        hint: 'Check the address (--address, TEMPORAL_ADDRESS), or leave it out to use the embedded server.',
+        retryable: true,
+        cause: error,
+      });
+    }
+  }
+
+  /** Starts a root agent; answers as soon as Temporal has it. */
+  async start(options: StartOptions): Promise<Agent> {
+    const id = options.id ?? newRootId(Date.now(), Math.random);
+    const content = typeof options.task === 'string' ? textMessage(options.task).content : options.task;
+    const identity: AgentIdentity = {
+      agent_id: id,
+      session_id: id,
+      depth: 0,
+      source: options.source,
+      task: plainText(content).slice(0, TASK_SHOWN),
+      search_attributes: options.session.search_attributes,
+    };
+    const { settings, session, note } = options;
+    const input: AgentInput = {
+      identity,
+      settings,
+      session,
+      input: { id: `${id}#start`, content },
+      ...(note === undefined ? {} : { note }),
+    };
+    try {
+      await this.#client.workflow.start(WORKFLOW_TYPE, {
+        workflowId: id,
+        taskQueue: options.queue,
+        args: [input],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        memo: { task: identity.task, note: note ?? null },
+        typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
+          typeof value === 'number'
+            ? { key: defineSearchAttributeKey(name, SearchAttributeType.INT), value }
+            : { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value },
+        ),
+        staticSummary: `${settings.role}: ${identity.task.slice(0, 120)}`,
+      });
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) {
+        throw new CadreError('invalid_arguments', `There has been an agent ${id} before.`, {
+          hint: 'Ids are never reused; leave the id out to get a new one.',
+        });
+      }
+      throw translate(error, id);
+    }
+    return this.get(id);
+  }
+
+  /** The agent of that id; nothing is asked of the server yet. */
+  get(id: AgentId): Agent {
+    return new AgentHandle(this.#client, id);
+  }
+
+  /** Agents as Temporal's visibility store lists them, newest first; needs no worker. */
+  async list(filter: ListFilter = {}): Promise<AgentSummary[]> {
+    try {
+      return await listAgents(this.#client, filter);
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.connection.close();
+  }
+}

@@ -1,0 +1,78 @@
+import {
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  QueryRejectedError,
+  ServiceError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { type AgentId, CadreError, ERROR_CODES, type ErrorCode } from '../protocol/index.ts';
+
+const CANCELLED = 1;
+const DEADLINE_EXCEEDED = 4;
+const NOT_FOUND = 5;
+const FAILED_PRECONDITION = 9;
+const UNAVAILABLE = 14;
+
+/** Makes a CadreError of whatever the Temporal client throws. */
+export function translate(error: unknown, agent?: AgentId): CadreError {
+  if (error instanceof CadreError) return error;
+  if (error instanceof WorkflowNotFoundError) return notFound(agent);
+  if (error instanceof WorkflowUpdateFailedError) return refusedUpdate(error, agent);
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return noWorker(agent, error);
+  if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError) {
+    return new CadreError('agent_not_found', `${agent} is a workflow, but not an agent of Cadre.`, {
+      cause: error,
+    });
+  }
+  const grpc = grpcError(error);
+  if (grpc !== undefined) {
+    if (grpc.code === NOT_FOUND) return notFound(agent, grpc.details);
+    if (grpc.code === DEADLINE_EXCEEDED || grpc.code === FAILED_PRECONDITION || grpc.code === CANCELLED) {
+      return noWorker(agent, error);
+    }
+    if (grpc.code === UNAVAILABLE) {
+      return new CadreError('temporal_unreachable', 'The Temporal server does not answer any more.', {
+        hint: 'Look at `cadre server status`, or at the server you gave with --address.',
+        retryable: true,
+        cause: error,
+      });
+    }
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new CadreError('internal', agent === undefined ? message : `${agent}: ${message}`, { cause: error });
+}
+
+function notFound(agent: AgentId | undefined, details = ''): CadreError {
+  if (details.toLowerCase().includes('namespace')) {
+    return new CadreError('config_invalid', `Temporal: ${details}`, { hint: 'Check --namespace.' });
+  }
+  return new CadreError('agent_not_found', `There is no agent ${agent ?? ''}`.trimEnd(), {
+    hint: '`cadre ps --all` lists what there is; closed agents are kept for the retention of the namespace.',
+  });
+}
+
+function noWorker(agent: AgentId | undefined, cause: unknown): CadreError {
+  return new CadreError('no_worker', `Nobody works for agent ${agent ?? ''}: it did not answer.`, {
+    hint: 'Start a worker (`cadre worker`, or `cadre worker --queue NAME`) and try again.',
+    retryable: true,
+    cause,
+  });
+}
+
+function refusedUpdate(error: WorkflowUpdateFailedError, agent: AgentId | undefined): CadreError {
+  const { cause } = error;
+  if (cause instanceof ApplicationFailure) {
+    const code = ERROR_CODES.find((code) => code === cause.type) ?? ('internal' satisfies ErrorCode);
+    return new CadreError(code, cause.message, { cause: error });
+  }
+  return new CadreError('internal', `${agent}: ${error.message}`, { cause: error });
+}
+
+function grpcError(error: unknown): { code: number; details: string } | undefined {
+  const candidate = error instanceof ServiceError ? error.cause : error;
+  if (isGrpcServiceError(candidate)) return { code: candidate.code, details: candidate.details };
+  return undefined;
+}

@@ -1,0 +1,3 @@
+export type { ContentPart, Item } from '../protocol/index.ts';
+export { CadreClient } from './client.ts';
+export type * from './types.ts';

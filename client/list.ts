@@ -1,0 +1,83 @@
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import {
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  type TypedSearchAttributes,
+} from '@temporalio/common';
+import {
+  type AgentId,
+  depthOf,
+  nameOf,
+  parentOf,
+  STATUSES,
+  type Status,
+  sessionOf,
+  WORKFLOW_TYPE,
+} from '../protocol/index.ts';
+import type { AgentSummary, ListFilter } from './types.ts';
+
+/** The list of agents, from search attributes and memo; what the namespace does not index is told from the id. */
+export async function listAgents(client: Client, filter: ListFilter): Promise<AgentSummary[]> {
+  const agents: AgentSummary[] = [];
+  for await (const execution of client.workflow.list({ query: queryOf(filter) })) {
+    const summary = summaryOf(execution);
+    if (filter.status !== undefined && summary.status !== filter.status) continue;
+    if (filter.role !== undefined && summary.role !== filter.role) continue;
+    agents.push(summary);
+    if (agents.length >= (filter.limit ?? Number.POSITIVE_INFINITY)) break;
+  }
+  return agents;
+}
+
+function queryOf({ all, session }: ListFilter): string {
+  const terms = [`WorkflowType = "${WORKFLOW_TYPE}"`];
+  if (all !== true) terms.push('ExecutionStatus = "Running"');
+  if (session !== undefined) terms.push(`WorkflowId STARTS_WITH "${session}"`);
+  // A run that was continued as new is not the agent's last one.
+  terms.push('ExecutionStatus != "ContinuedAsNew"');
+  return terms.join(' AND ');
+}
+
+function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
+  const id = execution.workflowId as AgentId;
+  const attributes = execution.typedSearchAttributes;
+  const memo = execution.memo ?? {};
+  const parent = parentOf(id);
+  const status = statusOf(execution.status.name, keyword(attributes, 'CadreStatus'));
+  const [task, note] = [memo.task, memo.note];
+  return {
+    agent_id: id,
+    session_id: sessionOf(id),
+    ...(parent === undefined ? {} : { parent_id: parent }),
+    status,
+    closed: execution.status.name !== 'RUNNING',
+    depth: depthOf(id),
+    role: keyword(attributes, 'CadreRole') ?? (parent === undefined ? 'default' : roleInName(id)),
+    model: keyword(attributes, 'CadreModel') ?? '',
+    ...(typeof task === 'string' ? { task } : {}),
+    ...(typeof note === 'string' ? { note } : {}),
+    started_at: execution.startTime.toISOString(),
+    ...(execution.closeTime === undefined ? {} : { ended_at: execution.closeTime.toISOString() }),
+    queue: execution.taskQueue,
+  };
+}
+
+function keyword(attributes: TypedSearchAttributes, name: string): string | undefined {
+  return attributes.get(defineSearchAttributeKey(name, SearchAttributeType.KEYWORD));
+}
+
+function statusOf(execution: string, attribute: string | undefined): Status {
+  const known = STATUSES.find((status) => status === attribute);
+  switch (execution) {
+    case 'RUNNING':
+      return known ?? 'running';
+    case 'COMPLETED':
+      return known ?? 'shutdown';
+    default:
+      return 'errored';
+  }
+}
+
+function roleInName(id: AgentId): string {
+  return nameOf(id).replace(/-\d+$/, '');
+}

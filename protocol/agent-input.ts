@@ -1,0 +1,81 @@
+import type { ErrorCode } from './errors.ts';
+import type { AgentId, SessionId } from './ids.ts';
+import type { ContentPart } from './items.ts';
+import type { AgentSettings, SessionSettings, Source } from './settings.ts';
+import type { Status } from './status.ts';
+import type { Usage } from './usage.ts';
+
+/** Who an agent is; never changes. */
+export interface AgentIdentity {
+  agent_id: AgentId;
+  session_id: SessionId;
+  parent_id?: AgentId;
+  depth: number;
+  source: Source;
+  /** A name given by the caller. */
+  name?: string;
+  /** The tool call that spawned it. */
+  call_id?: string;
+  /** The first 200 characters of the first input. */
+  task: string;
+  /** Search attributes that the namespace knows; upserting another one would fail the workflow task for ever. */
+  search_attributes: string[];
+}
+
+/** What the `agent` workflow starts with. `carry` is set by the workflow itself when it continues as new. */
+export interface AgentInput<Carry = unknown> {
+  identity: AgentIdentity;
+  settings: AgentSettings;
+  /** At the root only. */
+  session?: SessionSettings;
+  note?: string;
+  input: { id: string; content: ContentPart[]; from?: string };
+  /** How the first turn gets its slot: granted by whoever spawned it, or still waited for under that request. */
+  slot?: { outcome: 'granted' } | { outcome: 'queued'; request_id: string };
+  carry?: Carry;
+}
+
+/** What the `agent` workflow ends with, once the agent is closed. */
+export interface AgentResult {
+  agent_id: AgentId;
+  session_id: SessionId;
+  status: Status;
+  /** The last answer, or the reason beside the status. */
+  output: string;
+  /** Of this agent; at the root, of the whole session. */
+  usage: Usage;
+  code?: ErrorCode;
+  approval_missing?: boolean;
+  /** Everything below it that closed with it, leaf first, itself last. */
+  closed: AgentId[];
+}
+
+/** How much of a task stands in lists and memos. */
+export const TASK_SHOWN = 200;
+
+/** The registered search attributes, by what they hold. */
+export const SEARCH_ATTRIBUTES = {
+  CadreSession: 'KEYWORD',
+  CadreParent: 'KEYWORD',
+  CadreRole: 'KEYWORD',
+  CadreStatus: 'KEYWORD',
+  CadreModel: 'KEYWORD',
+  CadreDepth: 'INT',
+} as const;
+export type SearchAttributeName = keyof typeof SEARCH_ATTRIBUTES;
+
+/** The search attributes of a new agent, as far as the namespace knows them. */
+export function searchAttributesOf(
+  identity: AgentIdentity,
+  settings: Pick<AgentSettings, 'role' | 'model'>,
+): { name: SearchAttributeName; value: string | number }[] {
+  const all: { name: SearchAttributeName; value: string | number }[] = [
+    { name: 'CadreSession', value: identity.session_id },
+    { name: 'CadreParent', value: identity.parent_id ?? '' },
+    { name: 'CadreRole', value: settings.role },
+    { name: 'CadreStatus', value: 'pending_init' },
+    { name: 'CadreModel', value: settings.model },
+    { name: 'CadreDepth', value: identity.depth },
+  ];
+  return all.filter((pair) => identity.search_attributes.includes(pair.name) && pair.value !== '');
+}

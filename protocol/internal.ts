@@ -1,0 +1,78 @@
+import type { ErrorBody } from './errors.ts';
+import type { AgentId } from './ids.ts';
+import type { AgentView } from './views.ts';
+
+/** An agent tells its parent and its root that its status changed. */
+export interface Report {
+  view: AgentView;
+  /** Counts up over the agent's whole life, so that an older report never replaces a newer one. */
+  seq: number;
+  /** The tool call that spawned it. */
+  call_id?: string;
+  /** Of the turn that ended, in ms. */
+  duration_ms?: number;
+  /** The newest inputs that were delivered to its model, by id. */
+  taken: string[];
+}
+
+/** What a descendant asks of the root's slot ledger. */
+export type SlotRequest =
+  /** The right to work for `agent_id`; the answer goes to `from`. `spawn` holds the view of an agent to be started. */
+  | {
+      kind: 'reserve';
+      request_id: string;
+      agent_id: AgentId;
+      from: AgentId;
+      queue: boolean;
+      spawn?: AgentView;
+    }
+  /** `agent_id` waits for others and needs no slot meanwhile. */
+  | { kind: 'lend'; agent_id: AgentId }
+  /** Its wait is over; comes before all that is queued. */
+  | { kind: 'reclaim'; request_id: string; agent_id: AgentId; from: AgentId }
+  /** `agent_id` works no longer and cannot say so itself. */
+  | { kind: 'release'; agent_id: AgentId; closed: boolean };
+
+export type SlotAnswer =
+  | { request_id: string; outcome: 'granted' }
+  | { request_id: string; outcome: 'queued' }
+  | { request_id: string; outcome: 'refused'; error: ErrorBody };
+
+/** Who is meant by these references? Asked of the root, which knows every agent of the session. */
+export interface Lookup {
+  request_id: string;
+  from: AgentId;
+  references: string[];
+  /** Send later reports of what was found to `from`, too. */
+  watch: boolean;
+}
+export interface LookupAnswer {
+  request_id: string;
+  found: { reference: string; candidates: AgentId[]; report?: Report }[];
+}
+
+/** Close yourself and all below you; answered by `Acknowledge` twice: at once, and when it is done. */
+export interface CloseRequest {
+  request_id: string;
+  from: AgentId;
+  reason: string;
+  /** Keep the last status instead of `shutdown`: the session ends by itself. */
+  keep_status: boolean;
+}
+export interface Acknowledge {
+  request_id: string;
+  done: boolean;
+  closed: AgentId[];
+}
+
+/** Names of what agents of one session send each other; the underscore marks them as internal. */
+export const INTERNAL_SIGNAL = '_mail';
+
+export type Mail =
+  | { type: 'report'; report: Report }
+  | { type: 'slot'; request: SlotRequest }
+  | { type: 'slot_answer'; answer: SlotAnswer }
+  | { type: 'lookup'; lookup: Lookup }
+  | { type: 'lookup_answer'; answer: LookupAnswer }
+  | { type: 'close'; request: CloseRequest }
+  | { type: 'acknowledge'; acknowledge: Acknowledge };

@@ -1,0 +1,84 @@
+import { Client } from '@temporalio/client';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createActivities } from '../activities/index.ts';
+import { dataConverter } from '../codec/index.ts';
+import { CadreError, type ConnectOptions } from '../protocol/index.ts';
+import { readPrefix, readSession } from './session-query.ts';
+import type { CadreWorker, WorkerOptions } from './types.ts';
+import { workflowCode } from './workflow-code.ts';
+
+const DEFAULT_ADDRESS = '127.0.0.1:7233';
+/** Heartbeats carry the news of an interrupt, so they must not be held back: with the defaults it took seven seconds. */
+const HEARTBEAT_THROTTLE = '200 milliseconds';
+const GRACE_MS = 10_000;
+/** After grace and cancellation, this long until the worker is given up. */
+const FORCE_MS = 5_000;
+
+let runtimeInstalled = false;
+
+/** Cadre owns the signals of its processes: the SDK would stop the worker that has to process an interrupt. */
+function installRuntime(): void {
+  if (runtimeInstalled) return;
+  runtimeInstalled = true;
+  Runtime.install({ shutdownSignals: [], telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
+}
+
+/**
+ * Starts a worker that runs agents, their model calls and their tools on one task queue.
+ *
+ * @throws CadreError `temporal_unreachable` when nothing answers at the address
+ */
+export async function createWorker(options: WorkerOptions): Promise<CadreWorker> {
+  installRuntime();
+  const namespace = options.namespace ?? 'default';
+  const connection = options.connection ?? (await connect(options));
+  const client = new Client({ connection, namespace, dataConverter: dataConverter() });
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue: options.queue,
+    ...workflowCode(),
+    activities: createActivities({
+      client,
+      readSession: readSession(client),
+      readPrefix: readPrefix(client),
+      environment: options.environment ?? process.env,
+      stateDir: options.stateDir,
+      tools: options.tools ?? [],
+    }),
+    dataConverter: dataConverter(),
+    maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
+    defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
+    shutdownGraceTime: GRACE_MS,
+    shutdownForceTime: GRACE_MS + FORCE_MS,
+    maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
+  });
+  const done = worker.run().finally(async () => {
+    if (options.connection === undefined) await connection.close();
+  });
+  return {
+    queue: options.queue,
+    done,
+    async stop() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await done;
+    },
+  };
+}
+
+async function connect(options: ConnectOptions): Promise<NativeConnection> {
+  const address = options.address ?? DEFAULT_ADDRESS;
+  try {
+    return await NativeConnection.connect({
+      address,
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+      ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+    });
+  } catch (error) {
+    throw new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {
+      hint: 'Check the address (--address, TEMPORAL_ADDRESS), or leave it out to use the embedded server.',
+      retryable: true,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,3 @@
+export { defineTool, type Tool, type ToolContext, type ToolResult } from '../activities/tools/define-tool.ts';
+export { createWorker } from './create-worker.ts';
+export type { CadreWorker, WorkerOptions } from './types.ts';

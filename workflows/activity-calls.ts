@@ -1,0 +1,106 @@
+import { ApplicationFailure, TimeoutFailure } from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  isCancellation,
+  scheduleActivity,
+} from '@temporalio/workflow';
+import type {
+  AgentSettings,
+  ModelAnswer,
+  ModelRequest,
+  PlannedCall,
+  RoleAnswer,
+  RoleRequest,
+  TerminateAnswer,
+  TerminateRequest,
+  ToolAnswer,
+  ToolRequest,
+} from '../protocol/index.ts';
+
+/** A worker beats every 250 ms; one that is silent this long is taken for dead. */
+const HEARTBEAT_TIMEOUT = '15 seconds';
+/** The longest a single model call may take. */
+const MODEL_TIMEOUT = '1 hour';
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MOST_MS = 30_000;
+
+/** How many attempts fit into the time, with waits of 1, 2, 4 … 30 seconds between them. */
+export function attemptsWithin(ms: number): number {
+  let attempts = 1;
+  for (let spent = 0, wait = RETRY_FIRST_MS; spent + wait <= ms; wait = Math.min(wait * 2, RETRY_MOST_MS)) {
+    spent += wait;
+    attempts++;
+  }
+  return attempts;
+}
+
+/** One model call. Cancelled, it ends at once here, and soon after in the worker. */
+export function callModel(
+  request: ModelRequest,
+  settings: AgentSettings,
+  summary: string,
+): Promise<ModelAnswer> {
+  return scheduleActivity<ModelAnswer>('model', [request], {
+    startToCloseTimeout: MODEL_TIMEOUT,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: {
+      initialInterval: RETRY_FIRST_MS,
+      maximumInterval: RETRY_MOST_MS,
+      maximumAttempts: attemptsWithin(settings.model_retry_ms),
+    },
+    summary,
+  });
+}
+
+/** One call of a tool: at most once where it has effects, tried again where it only reads. */
+export function callTool(
+  request: ToolRequest,
+  plan: Extract<PlannedCall, { kind: 'activity' }>,
+): Promise<ToolAnswer> {
+  return scheduleActivity<ToolAnswer>(plan.name, [request], {
+    startToCloseTimeout: plan.timeout_ms,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { maximumAttempts: plan.effects === 'some' ? 1 : 5 },
+    summary: plan.summary === '' ? plan.name : `${plan.name} · ${plan.summary}`,
+  });
+}
+
+export function resolveRole(request: RoleRequest, summary: string): Promise<RoleAnswer> {
+  return scheduleActivity<RoleAnswer>('resolve_role', [request], {
+    startToCloseTimeout: '1 minute',
+    retry: { maximumAttempts: 10 },
+    summary,
+  });
+}
+
+export function terminateAgents(request: TerminateRequest): Promise<TerminateAnswer> {
+  return scheduleActivity<TerminateAnswer>('terminate_agents', [request], {
+    startToCloseTimeout: '1 minute',
+    retry: { maximumAttempts: 10 },
+    summary: `terminate ${request.agent_id}`,
+  });
+}
+
+/** Why an activity failed, in words. */
+export type ActivityProblem =
+  | { kind: 'cancelled' }
+  /** Its worker died, was shut down, or took too long: nobody knows how far it came. */
+  | { kind: 'lost'; message: string }
+  | { kind: 'failed'; type: string; message: string };
+
+export function problemOf(error: unknown): ActivityProblem {
+  if (isCancellation(error)) return { kind: 'cancelled' };
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof TimeoutFailure) return { kind: 'lost', message: cause.message };
+  if (cause instanceof ApplicationFailure) {
+    return { kind: 'failed', type: cause.type ?? 'internal', message: cause.message };
+  }
+  return {
+    kind: 'failed',
+    type: 'internal',
+    message: cause instanceof Error ? cause.message : String(cause),
+  };
+}

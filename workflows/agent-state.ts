@@ -1,0 +1,202 @@
+import { workflowInfo } from '@temporalio/workflow';
+import {
+  type Acknowledge,
+  type AgentContext,
+  type AgentIdentity,
+  type AgentInput,
+  type AgentSettings,
+  type AgentView,
+  type EventBody,
+  type LookupAnswer,
+  type Mail,
+  nameOf,
+  type Report,
+  type SessionSettings,
+  type SlotAnswer,
+  type TreeView,
+} from '../protocol/index.ts';
+import type { AgentCarry } from './carry.ts';
+import { Children } from './children.ts';
+import { Conversation } from './conversation.ts';
+import { EventLog } from './event-log.ts';
+import { Inbox } from './inbox.ts';
+import { Outbox } from './outbox.ts';
+import { Requests } from './requests.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { SessionTree } from './session-tree.ts';
+import { Standing } from './standing.ts';
+
+/** What handlers leave for the agent to act on. */
+export type Order =
+  | { type: 'mail'; mail: Mail }
+  | { type: 'interrupt'; reason: string }
+  | { type: 'report' }
+  | { type: 'shutdown'; reason: string };
+
+/** Why and how an agent closes; `requests` are those who want to know when it is done. */
+export interface Closing {
+  reason: string;
+  keepStatus: boolean;
+}
+
+/** One agent: its pieces of state, each in a class of its own, and what all of them need. */
+export class AgentState {
+  readonly identity: AgentIdentity;
+  /** At the root only. */
+  readonly session: SessionSettings | undefined;
+  settings: AgentSettings;
+  readonly conversation: Conversation;
+  readonly inbox: Inbox;
+  readonly children: Children;
+  readonly events: EventLog;
+  readonly standing: Standing;
+  /** At the root only. */
+  readonly tree: SessionTree | undefined;
+  readonly outbox = new Outbox();
+  readonly slotAnswers = new Requests<SlotAnswer>();
+  readonly lookupAnswers = new Requests<LookupAnswer>();
+  readonly acknowledgements = new Map<string, Acknowledge>();
+  readonly orders: Order[];
+  running: RunningTurn | undefined;
+  closing: Closing | undefined;
+  /** Who asked for the closing, to be told when it is done. */
+  readonly closeRequests: { from: AgentIdentity['agent_id']; requestId: string }[] = [];
+  readonly #counters: AgentCarry['counters'];
+  onChange: () => void = () => {};
+
+  constructor(input: AgentInput<AgentCarry>) {
+    const { identity, carry } = input;
+    this.identity = identity;
+    this.settings = input.settings;
+    this.session = input.session;
+    this.conversation = new Conversation(carry?.conversation);
+    this.inbox = new Inbox(carry?.inbox);
+    this.children = new Children(carry?.children);
+    this.events = new EventLog(identity.agent_id, identity.session_id, carry?.events);
+    this.standing = new Standing(Date.now(), carry?.standing);
+    this.orders = [...(carry?.orders ?? [])];
+    this.#counters = { reports: 0, requests: 0, inputs: 0, ...carry?.counters };
+    if (identity.parent_id === undefined) {
+      this.tree = new SessionTree(identity.session_id, input.settings.limits, carry?.tree);
+    }
+  }
+
+  get id(): AgentIdentity['agent_id'] {
+    return this.identity.agent_id;
+  }
+
+  get isRoot(): boolean {
+    return this.tree !== undefined;
+  }
+
+  /** A name for something this agent asks for or sends, unique over its whole life. */
+  nextId(kind: 'requests' | 'inputs'): string {
+    this.#counters[kind]++;
+    return `${this.id}#${kind === 'requests' ? 'r' : 'i'}${this.#counters[kind]}`;
+  }
+
+  emit(body: EventBody): void {
+    this.events.add(body, Date.now());
+  }
+
+  /** How this agent stands now, in its own stream; others learn it by `report`. */
+  emitOwnStatus(): void {
+    const { status, isFinal, message } = this.standing;
+    this.emit({ type: 'agent.status', receiver_id: this.id, status, is_final: isFinal, text: message ?? '' });
+  }
+
+  warn(text: string): void {
+    this.emit({ type: 'warning', text });
+  }
+
+  get view(): AgentView {
+    const { identity, standing, settings } = this;
+    // Input that waits for a slot: the last turn's end is no longer the last word.
+    const about = standing.isFinal && this.closing === undefined && this.inbox.hasInput;
+    return {
+      agent_id: identity.agent_id,
+      session_id: identity.session_id,
+      ...(identity.parent_id === undefined ? {} : { parent_id: identity.parent_id }),
+      status: about ? 'pending_init' : standing.status,
+      ...(about || standing.message === undefined ? {} : { message: standing.message }),
+      is_final: standing.isFinal && !about,
+      closed: standing.closed,
+      ...(standing.queued || about ? { queued: true } : {}),
+      ...(standing.waitingFor === undefined ? {} : { waiting_for: standing.waitingFor }),
+      ...(standing.currentTool === undefined ? {} : { current_tool: standing.currentTool }),
+      turn: standing.turn,
+      step: standing.step,
+      depth: identity.depth,
+      role: settings.role,
+      ...(settings.persona === undefined ? {} : { persona: settings.persona }),
+      name: identity.name ?? nameOf(identity.agent_id),
+      ...(standing.note === undefined ? {} : { note: standing.note }),
+      task: identity.task,
+      model: settings.model,
+      ...(settings.reasoning_effort === undefined ? {} : { reasoning_effort: settings.reasoning_effort }),
+      sandbox_mode: settings.sandbox_mode,
+      working_directory: settings.working_directory,
+      source: identity.source,
+      usage: standing.usage,
+      children: this.children.ids,
+      status_since: new Date(standing.since).toISOString(),
+      updated_at: new Date(standing.updated).toISOString(),
+    };
+  }
+
+  get treeView(): TreeView {
+    if (this.tree !== undefined) {
+      const { slots } = this.tree;
+      return { agents: [this.view, ...this.tree.views], slots: { used: slots.used, max: slots.max } };
+    }
+    return { agents: [this.view], partial: true };
+  }
+
+  get context(): AgentContext {
+    return {
+      agent_id: this.id,
+      session_id: this.identity.session_id,
+      depth: this.identity.depth,
+      turn: this.standing.turn,
+      step: this.standing.step,
+      settings: this.settings,
+    };
+  }
+
+  /** Tells parent and root how this agent stands; a receiver that is gone means that this agent is an orphan. */
+  report(durationMs?: number): void {
+    const { parent_id: parent, session_id: root, call_id: callId } = this.identity;
+    this.onChange();
+    if (parent === undefined) return;
+    const report: Report = {
+      view: this.view,
+      seq: ++this.#counters.reports,
+      taken: this.inbox.taken,
+      ...(callId === undefined ? {} : { call_id: callId }),
+      ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
+    };
+    const orphaned = (whose: string) => () => {
+      if (this.closing !== undefined) return;
+      this.orders.push({ type: 'shutdown', reason: `${whose} of this agent is gone` });
+    };
+    this.outbox.post(parent, { type: 'report', report }, orphaned('the parent'));
+    if (parent !== root) this.outbox.post(root, { type: 'report', report }, orphaned('the root'));
+  }
+
+  get pointer(): ReturnType<Conversation['pointer']> {
+    return this.conversation.pointer(this.id, workflowInfo().runId);
+  }
+
+  get carry(): AgentCarry {
+    return {
+      conversation: this.conversation.carry,
+      inbox: this.inbox.carry,
+      children: this.children.carry,
+      events: this.events.carry,
+      standing: this.standing.carry,
+      orders: this.orders,
+      counters: this.#counters,
+      ...(this.tree === undefined ? {} : { tree: this.tree.carry }),
+    };
+  }
+}

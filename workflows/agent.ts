@@ -1,0 +1,164 @@
+import { allHandlersFinished, CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
+import { type AgentInput, type AgentResult, normalizeNote } from '../protocol/index.ts';
+import { resolveRole } from './activity-calls.ts';
+import { AgentState } from './agent-state.ts';
+import type { AgentCarry } from './carry.ts';
+import { closeSelf } from './closing.ts';
+import { registerHandlers } from './handlers.ts';
+import { takeSlot, untilGranted } from './operations/slot.ts';
+import { beginClosing, followOrders } from './orders.ts';
+import { Surface } from './surface.ts';
+import { runTurn, shouldContinueAsNew, type TurnOutcome } from './turn.ts';
+
+/** The life of one agent: turns, one after the other, until it is closed. */
+export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult> {
+  const self = new AgentState(input);
+  const surface = new Surface(self);
+  self.onChange = () => surface.refresh();
+  registerHandlers(self);
+  closeOnCancellation(self);
+  // Cancelling the workflow closes the tree below it, which takes work of its own: nothing here is cancelled by it.
+  return CancellationScope.nonCancellable(async () => {
+    void followOrders(self);
+    if (input.carry === undefined) await begin(self, input, surface);
+    else surface.refresh();
+    while (self.closing === undefined) {
+      const outcome = await nextTurn(self, input);
+      if (outcome === 'continue_as_new') return continueInNewRun(self, input);
+      if (outcome !== undefined) endTurn(self, outcome);
+    }
+    return closeSelf(self);
+  });
+}
+
+/** Brings a new agent up: its note, its first input and, for a root, what its role makes of its settings. */
+async function begin(self: AgentState, input: AgentInput<AgentCarry>, surface: Surface): Promise<void> {
+  const { identity, settings } = input;
+  const note = normalizeNote(input.note ?? '');
+  if (note !== undefined) self.standing.setNote(note, Date.now());
+  self.inbox.accept(input.input);
+  self.emit({
+    type: 'session.started',
+    source: identity.source.kind,
+    model: settings.model,
+    provider: settings.provider,
+    ...(note === undefined ? {} : { thread_note: note }),
+  });
+  surface.refresh();
+  if (self.isRoot) await applyRole(self, surface);
+}
+
+async function applyRole(self: AgentState, surface: Surface): Promise<void> {
+  const { role, persona } = self.settings;
+  const answer = await resolveRole(
+    {
+      session_id: self.identity.session_id,
+      inherited: self.settings,
+      role,
+      ...(persona === undefined ? {} : { persona }),
+    },
+    `role ${role}`,
+  );
+  if (answer.ok) {
+    self.settings = answer.settings;
+    surface.showSettings();
+    return;
+  }
+  const { message, hint, code } = answer.error;
+  const reason = hint === undefined ? message : `${message} ${hint}`;
+  self.inbox.drain();
+  self.standing.startTurn(Date.now());
+  endTurn(self, { status: 'errored', message: reason, code });
+}
+
+/** The next thing to do: a turn, or nothing when the agent is about to close. */
+async function nextTurn(
+  self: AgentState,
+  input: AgentInput<AgentCarry>,
+): Promise<TurnOutcome | 'continue_as_new' | undefined> {
+  const { standing, inbox } = self;
+  // A run that continues another one may find itself in the middle of a turn.
+  if (standing.status === 'running') return runTurn(self);
+  if (closesByItself(self)) {
+    beginClosing(self, 'the session has settled', true);
+    return undefined;
+  }
+  const wakes = (): boolean => inbox.hasInput || (self.settings.limits.wake_parent && inbox.hasNotice);
+  await condition(
+    () => self.closing !== undefined || wakes() || closesByItself(self) || shouldContinueAsNew(self),
+  );
+  if (self.closing !== undefined || closesByItself(self)) return undefined;
+  if (!wakes()) return 'continue_as_new';
+  await obtainSlot(self, input);
+  if (self.closing !== undefined) return undefined;
+  standing.startTurn(Date.now());
+  self.emit({ type: 'turn.started', turn: standing.turn });
+  self.emitOwnStatus();
+  // Whoever spawned this agent knows already that its first turn runs.
+  if (standing.turn === 1) self.onChange();
+  else self.report();
+  return runTurn(self);
+}
+
+async function obtainSlot(self: AgentState, input: AgentInput<AgentCarry>): Promise<void> {
+  if (self.standing.turn > 0 || input.slot === undefined) return takeSlot(self);
+  if (input.slot.outcome === 'queued') return untilGranted(self, input.slot.request_id);
+}
+
+/** A one-shot root whose turn has ended, and below which nothing runs. An interrupted one waits for input. */
+function closesByItself(self: AgentState): boolean {
+  const { session, standing, tree, inbox } = self;
+  if (session?.one_shot !== true || inbox.hasInput) return false;
+  if (standing.status !== 'completed' && standing.status !== 'errored') return false;
+  return !session.wait_agents || tree?.busy !== true;
+}
+
+function endTurn(self: AgentState, outcome: TurnOutcome): void {
+  const { standing } = self;
+  const now = Date.now();
+  const durationMs = now - standing.turnStarted;
+  const { turn } = standing;
+  switch (outcome.status) {
+    case 'completed':
+      standing.endTurn('completed', outcome.message, undefined, now);
+      self.emit({ type: 'turn.completed', turn, message: outcome.message, duration_ms: durationMs });
+      break;
+    case 'errored':
+      standing.endTurn('errored', outcome.message, outcome.code, now);
+      self.emit({
+        type: 'turn.failed',
+        turn,
+        reason: outcome.message,
+        code: outcome.code,
+        duration_ms: durationMs,
+      });
+      break;
+    case 'interrupted':
+      standing.endTurn('interrupted', outcome.message, undefined, now);
+      self.conversation.append({ type: 'notice', text: `The turn was interrupted: ${outcome.message}` });
+      self.emit({ type: 'turn.interrupted', turn, reason: outcome.message, duration_ms: durationMs });
+      break;
+  }
+  self.emitOwnStatus();
+  if (self.closing === undefined) self.report(durationMs);
+}
+
+/** Native cancellation is how Temporal's own tools end a workflow; here it closes the agent and all below it. */
+function closeOnCancellation(self: AgentState): void {
+  void CancellationScope.current().cancelRequested.catch(() => {
+    self.orders.push({ type: 'shutdown', reason: 'its workflow was cancelled' });
+  });
+}
+
+/** Goes on in a new run, with nothing under way: all that was sent has arrived, all that came is carried. */
+async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>): Promise<never> {
+  await condition(() => self.outbox.isEmpty && self.orders.length === 0 && allHandlersFinished());
+  const { identity, session } = input;
+  return continueAsNew<typeof agent>({
+    identity,
+    settings: self.settings,
+    ...(session === undefined ? {} : { session }),
+    input: input.input,
+    carry: self.carry,
+  });
+}

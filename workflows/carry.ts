@@ -1,0 +1,20 @@
+import type { Order } from './agent-state.ts';
+import type { ChildrenCarry } from './children.ts';
+import type { ConversationCarry } from './conversation.ts';
+import type { EventLogCarry } from './event-log.ts';
+import type { InboxCarry } from './inbox.ts';
+import type { SessionTreeCarry } from './session-tree.ts';
+import type { StandingCarry } from './standing.ts';
+
+/** All that an agent takes with it when its workflow continues as new. */
+export interface AgentCarry {
+  conversation: ConversationCarry;
+  inbox: InboxCarry;
+  children: ChildrenCarry;
+  events: EventLogCarry;
+  standing: StandingCarry;
+  tree?: SessionTreeCarry;
+  orders: Order[];
+  /** Counts over the agent's whole life: reports sent, requests made, inputs named by Cadre. */
+  counters: { reports: number; requests: number; inputs: number };
+}

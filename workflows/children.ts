@@ -1,0 +1,137 @@
+import type { AgentId, Report } from '../protocol/index.ts';
+import { isFinal, type Status } from '../protocol/index.ts';
+
+/** What an agent knows of another one: a child of its, or one it watches. */
+export interface Known {
+  id: AgentId;
+  isChild: boolean;
+  role: string;
+  callId?: string;
+  status: Status;
+  message: string;
+  turn: number;
+  closed: boolean;
+  /** `seq` of the newest report. */
+  seq: number;
+  durationMs: number;
+  /** Inputs sent to it by this agent that no report of it has confirmed yet. */
+  pending: string[];
+}
+
+export interface ChildrenCarry {
+  known: Known[];
+  counters: Record<string, number>;
+}
+
+/** What a report changed. */
+export interface Change {
+  known: Known;
+  statusChanged: boolean;
+  /** A turn of a child has ended that had not ended before. */
+  turnEnded: boolean;
+}
+
+/** The agents that this one started, and others it watches, as their reports show them. */
+export class Children {
+  readonly #known: Map<AgentId, Known>;
+  readonly #counters: Map<string, number>;
+
+  constructor(carry: ChildrenCarry = { known: [], counters: {} }) {
+    this.#known = new Map(carry.known.map((known) => [known.id, known]));
+    this.#counters = new Map(Object.entries(carry.counters));
+  }
+
+  /** The next counter of a role; never given out twice, also after the child has gone. */
+  nextNumber(role: string): number {
+    const next = (this.#counters.get(role) ?? 0) + 1;
+    this.#counters.set(role, next);
+    return next;
+  }
+
+  add(id: AgentId, role: string, callId: string | undefined): Known {
+    const known: Known = {
+      id,
+      isChild: true,
+      role,
+      status: 'pending_init',
+      message: '',
+      turn: 0,
+      closed: false,
+      seq: 0,
+      durationMs: 0,
+      pending: [],
+      ...(callId === undefined ? {} : { callId }),
+    };
+    this.#known.set(id, known);
+    return known;
+  }
+
+  remove(id: AgentId): void {
+    this.#known.delete(id);
+  }
+
+  get(id: AgentId): Known | undefined {
+    return this.#known.get(id);
+  }
+
+  /** Children only, in the order in which they were started. */
+  get ids(): AgentId[] {
+    return [...this.#known.values()].filter((known) => known.isChild).map((known) => known.id);
+  }
+
+  get open(): Known[] {
+    return [...this.#known.values()].filter((known) => known.isChild && !known.closed);
+  }
+
+  get working(): Known[] {
+    return this.open.filter((known) => !isFinal(known.status) || known.pending.length > 0);
+  }
+
+  /** Takes in a report; undefined for one that is not newer than what is known. */
+  apply(report: Report): Change | undefined {
+    const { view } = report;
+    const before = this.#known.get(view.agent_id);
+    if (before !== undefined && report.seq <= before.seq) return undefined;
+    const known: Known = {
+      id: view.agent_id,
+      isChild: before?.isChild ?? false,
+      role: view.role,
+      status: view.status,
+      message: view.message ?? '',
+      turn: view.turn,
+      closed: view.closed,
+      seq: report.seq,
+      durationMs: report.duration_ms ?? before?.durationMs ?? 0,
+      pending: (before?.pending ?? []).filter((id) => !report.taken.includes(id)),
+      ...(report.call_id === undefined ? {} : { callId: report.call_id }),
+    };
+    this.#known.set(known.id, known);
+    const statusChanged = before?.status !== known.status || before.turn !== known.turn;
+    const ended = isFinal(known.status) && known.status !== 'shutdown';
+    return { known, statusChanged, turnEnded: known.isChild && statusChanged && ended };
+  }
+
+  /** Marks as gone what can report no more: it was terminated, or its workflow does not exist. */
+  lost(id: AgentId, status: Status, message: string): void {
+    const known = this.#known.get(id);
+    if (known === undefined || known.closed) return;
+    this.#known.set(id, { ...known, status, message, closed: true });
+  }
+
+  /** Remembers an input until the agent confirms it, so that the end of an older turn does not pass for its answer. */
+  sent(id: AgentId, inputId: string): void {
+    const known = this.#known.get(id);
+    if (known !== undefined) this.#known.set(id, { ...known, pending: [...known.pending, inputId] });
+  }
+
+  /** Final, and nothing that was sent to it is still on the way. */
+  hasSettled(id: AgentId): boolean {
+    const known = this.#known.get(id);
+    if (known === undefined || known.closed) return true;
+    return isFinal(known.status) && known.pending.length === 0;
+  }
+
+  get carry(): ChildrenCarry {
+    return { known: [...this.#known.values()], counters: Object.fromEntries(this.#counters) };
+  }
+}

@@ -1,0 +1,42 @@
+import { allHandlersFinished, condition } from '@temporalio/workflow';
+import { type AgentId, type AgentResult, addUsage, type Usage } from '../protocol/index.ts';
+import type { AgentState } from './agent-state.ts';
+import { closeAgent } from './operations/close.ts';
+
+/** Closes what is below, leaf first, then this agent; tells parent, root and whoever asked. */
+export async function closeSelf(agent: AgentState): Promise<AgentResult> {
+  const { reason, keepStatus } = agent.closing ?? { reason: 'closed', keepStatus: false };
+  const below = await Promise.all(
+    agent.children.open.map((child) =>
+      closeAgent(agent, child.id, { reason: `its parent closes: ${reason}`, keepStatus }),
+    ),
+  );
+  const closed: AgentId[] = [...below.flat(), agent.id];
+  agent.standing.close(keepStatus, reason, Date.now());
+  agent.report();
+  for (const { from, requestId } of agent.closeRequests) {
+    const acknowledge = { request_id: requestId, done: true, closed };
+    agent.outbox.post(from, { type: 'acknowledge', acknowledge });
+  }
+  await condition(() => agent.outbox.isEmpty && allHandlersFinished());
+  return resultOf(agent, closed);
+}
+
+function resultOf(agent: AgentState, closed: AgentId[]): AgentResult {
+  const { standing, identity } = agent;
+  return {
+    agent_id: agent.id,
+    session_id: identity.session_id,
+    status: standing.status,
+    output: standing.message ?? '',
+    usage: sessionUsage(agent),
+    ...(standing.code === undefined ? {} : { code: standing.code }),
+    ...(standing.approvalMissing ? { approval_missing: true } : {}),
+    closed,
+  };
+}
+
+function sessionUsage(agent: AgentState): Usage {
+  const views = agent.tree?.views ?? [];
+  return views.reduce((sum, view) => addUsage(sum, view.usage), agent.standing.usage);
+}

@@ -1,0 +1,81 @@
+import type { ConversationPointer } from '../protocol/index.ts';
+import { type AgentId, EMPTY_DIGEST, extendDigest, type Item, type ItemsPage } from '../protocol/index.ts';
+
+export interface ConversationCarry {
+  items: Item[];
+  digest: string;
+  /** How many items the last model call has seen or made. */
+  known: number;
+  bytes: number;
+}
+
+/** A page of the `items` query holds at most this much JSON; queries of more are slow to encode and to replay. */
+const PAGE_BYTES = 400 * 1024;
+
+/**
+ * The items of the agent, with the digest that proves them. The model's activity gets a pointer and the fresh
+ * items only, so that each item enters the history once or twice and never again.
+ */
+export class Conversation {
+  readonly #items: Item[];
+  #digest: string;
+  #known: number;
+  #bytes: number;
+
+  constructor(carry: ConversationCarry = { items: [], digest: EMPTY_DIGEST, known: 0, bytes: 0 }) {
+    this.#items = [...carry.items];
+    this.#digest = carry.digest;
+    this.#known = carry.known;
+    this.#bytes = carry.bytes;
+  }
+
+  append(...items: Item[]): void {
+    for (const item of items) {
+      this.#items.push(item);
+      this.#digest = extendDigest(this.#digest, item);
+      this.#bytes += JSON.stringify(item).length;
+    }
+  }
+
+  /** What the model made: it is known to the worker that made it, so it is not fresh in the next call. */
+  appendKnown(items: Item[]): void {
+    this.append(...items);
+    this.#known = this.#items.length;
+  }
+
+  get fresh(): Item[] {
+    return this.#items.slice(this.#known);
+  }
+
+  get items(): readonly Item[] {
+    return this.#items;
+  }
+
+  /** Size as JSON, in characters. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  pointer(agentId: AgentId, runId: string): ConversationPointer {
+    return { agent_id: agentId, run_id: runId, count: this.#items.length, digest: this.#digest };
+  }
+
+  page(from = 0, to = this.#items.length): ItemsPage {
+    const end = Math.min(to, this.#items.length);
+    const items: Item[] = [];
+    let size = 0;
+    let index = Math.min(from, end);
+    for (; index < end; index++) {
+      const item = this.#items[index] as Item;
+      size += JSON.stringify(item).length;
+      if (items.length > 0 && size > PAGE_BYTES) break;
+      items.push(item);
+    }
+    const page = { items, from, total: this.#items.length, compacted: 0 };
+    return index < end ? { ...page, next: index } : page;
+  }
+
+  get carry(): ConversationCarry {
+    return { items: this.#items, digest: this.#digest, known: this.#known, bytes: this.#bytes };
+  }
+}

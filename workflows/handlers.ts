@@ -1,0 +1,137 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import type { z } from 'zod';
+import {
+  eventsQuerySchema,
+  explain,
+  INTERNAL_SIGNAL,
+  interruptSchema,
+  isUndecodable,
+  itemsQuerySchema,
+  type Mail,
+  type NoteAnswer,
+  normalizeNote,
+  parsePayload,
+  QUERIES,
+  type SendInput,
+  SIGNALS,
+  type SubmissionAnswer,
+  sendInputSchema,
+  setNoteSchema,
+  shutdownSchema,
+  UPDATES,
+} from '../protocol/index.ts';
+import type { AgentState } from './agent-state.ts';
+
+/**
+ * What the agent takes from outside. Handlers are synchronous and only enqueue: that, and the drain before
+ * continue-as-new, is what loses nothing. A bad payload never fails a workflow task: it is recorded, or rejected.
+ */
+export function registerHandlers(agent: AgentState): void {
+  registerSignals(agent);
+  registerUpdates(agent);
+  registerQueries(agent);
+}
+
+function registerSignals(agent: AgentState): void {
+  const accept = <T>(name: string, schema: z.ZodType<T>, take: (value: T) => void) => {
+    setHandler(defineSignal<[unknown]>(name), (payload) => {
+      if (agent.standing.closed) return;
+      const parsed = parsePayload(schema, payload);
+      if (parsed.ok) take(parsed.value);
+      else agent.emit({ type: 'input.rejected', signal: name, reason: parsed.reason });
+    });
+  };
+  setHandler(defineSignal<[unknown]>(SIGNALS.sendInput), (payload) => {
+    const parsed = parsePayload(
+      sendInputSchema,
+      typeof payload === 'string' ? { message: payload } : payload,
+    );
+    if (parsed.ok) takeInput(agent, parsed.value);
+    else agent.emit({ type: 'input.rejected', signal: SIGNALS.sendInput, reason: parsed.reason });
+  });
+  // People send these two from Temporal's own tools, often without any argument.
+  accept(SIGNALS.interrupt, interruptSchema.prefault({}), ({ reason }) => {
+    agent.orders.push({ type: 'interrupt', reason: reason ?? 'interrupted by a person' });
+  });
+  accept(SIGNALS.shutdown, shutdownSchema.prefault({}), ({ reason }) => {
+    agent.orders.push({ type: 'shutdown', reason: reason ?? 'closed by a person' });
+  });
+  setHandler(defineSignal<[Mail]>(INTERNAL_SIGNAL), (mail) => {
+    if (isUndecodable(mail) || typeof mail?.type !== 'string') {
+      agent.emit({ type: 'input.rejected', signal: INTERNAL_SIGNAL, reason: 'not a message of an agent' });
+      return;
+    }
+    agent.orders.push({ type: 'mail', mail });
+  });
+}
+
+function takeInput(agent: AgentState, input: SendInput): string {
+  const id = input.id ?? agent.nextId('inputs');
+  if (agent.closing !== undefined) {
+    agent.emit({ type: 'input.rejected', signal: SIGNALS.sendInput, reason: `agent ${agent.id} is closed` });
+    return id;
+  }
+  const content = input.items ?? [{ type: 'text' as const, text: input.message ?? '' }];
+  const from = input.from === undefined ? {} : { from: input.from };
+  if (!agent.inbox.accept({ id, content, ...from })) return id;
+  agent.emit({ type: 'input.accepted', submission_id: id, ...from });
+  if (input.interrupt === true) agent.orders.push({ type: 'interrupt', reason: 'interrupted by new input' });
+  return id;
+}
+
+function registerUpdates(agent: AgentState): void {
+  const define = <T, R>(name: string, schema: z.ZodType<T>, take: (value: T) => R) => {
+    const validated = (payload: unknown): T => {
+      const parsed = parsePayload(schema, payload);
+      if (!parsed.ok) throw ApplicationFailure.nonRetryable(`${name}: ${parsed.reason}`, 'invalid_arguments');
+      return parsed.value;
+    };
+    setHandler(defineUpdate<R, [unknown]>(name), (payload) => take(validated(payload)), {
+      validator: (payload) => {
+        validated(payload);
+        if (agent.closing !== undefined) {
+          const hint = 'It takes no input until it is resumed.';
+          throw ApplicationFailure.nonRetryable(`agent ${agent.id} is closed. ${hint}`, 'agent_closed');
+        }
+      },
+    });
+  };
+  define(UPDATES.sendInput, sendInputSchema, (input): SubmissionAnswer => {
+    return { submission_id: takeInput(agent, input) };
+  });
+  define(UPDATES.interrupt, interruptSchema.prefault({}), ({ reason }): SubmissionAnswer => {
+    agent.orders.push({ type: 'interrupt', reason: reason ?? 'interrupted by a person' });
+    return { submission_id: agent.nextId('inputs') };
+  });
+  define(UPDATES.shutdown, shutdownSchema.prefault({}), ({ reason }) => {
+    agent.orders.push({ type: 'shutdown', reason: reason ?? 'closed by a person' });
+    const { status, message } = agent.standing;
+    return { submission_id: agent.nextId('inputs'), status, ...(message === undefined ? {} : { message }) };
+  });
+  define(UPDATES.setNote, setNoteSchema, ({ note }): NoteAnswer => {
+    const kept = normalizeNote(note);
+    agent.standing.setNote(kept, Date.now());
+    agent.emit({ type: 'agent.note', receiver_id: agent.id, note: kept ?? null });
+    agent.orders.push({ type: 'report' });
+    return { submission_id: agent.nextId('inputs'), thread_note: kept ?? null };
+  });
+}
+
+function registerQueries(agent: AgentState): void {
+  const page = <T>(schema: z.ZodType<T>, payload: unknown): T => {
+    const result = schema.safeParse(payload ?? {});
+    if (!result.success) throw new Error(explain(result.error));
+    return result.data;
+  };
+  setHandler(defineQuery(QUERIES.status), () => agent.view);
+  setHandler(defineQuery(QUERIES.tree), () => agent.treeView);
+  setHandler(defineQuery<unknown, [unknown]>(QUERIES.items), (payload) => {
+    const { from, to } = page(itemsQuerySchema, payload);
+    return agent.conversation.page(from, to);
+  });
+  setHandler(defineQuery<unknown, [unknown]>(QUERIES.events), (payload) =>
+    agent.events.page(page(eventsQuerySchema, payload).after),
+  );
+  setHandler(defineQuery(QUERIES.session), () => agent.session ?? null);
+}

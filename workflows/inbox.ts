@@ -1,0 +1,101 @@
+import type { AgentId, ContentPart, Item } from '../protocol/index.ts';
+import { textMessage } from '../protocol/index.ts';
+
+/** Input from a person, a program or another agent. */
+export interface Input {
+  id: string;
+  content: ContentPart[];
+  from?: string;
+}
+
+/** How a child's turn ended, to be told to the model once. */
+export interface ChildNotice {
+  child: AgentId;
+  turn: number;
+  text: string;
+}
+
+type Waiting = { kind: 'input'; input: Input } | { kind: 'notice'; notice: ChildNotice };
+
+export interface InboxCarry {
+  waiting: Waiting[];
+  seen: string[];
+  taken: string[];
+}
+
+/** How many ids of delivered inputs are remembered, to know a repeated one. */
+const SEEN_KEPT = 2_000;
+/** How many delivered inputs a report confirms. */
+const TAKEN_KEPT = 32;
+
+/** What waits for the agent's next model call: kept in order, each delivered once. */
+export class Inbox {
+  #waiting: Waiting[];
+  readonly #seen: Set<string>;
+  #taken: string[];
+
+  constructor(carry: InboxCarry = { waiting: [], seen: [], taken: [] }) {
+    this.#waiting = [...carry.waiting];
+    this.#seen = new Set(carry.seen);
+    this.#taken = [...carry.taken];
+  }
+
+  /** Returns false for an input that was taken before, as a client that retries sends it again. */
+  accept(input: Input): boolean {
+    if (this.#seen.has(input.id)) return false;
+    this.#seen.add(input.id);
+    if (this.#seen.size > SEEN_KEPT) {
+      for (const oldest of this.#seen) {
+        this.#seen.delete(oldest);
+        break;
+      }
+    }
+    this.#waiting.push({ kind: 'input', input });
+    return true;
+  }
+
+  announce(notice: ChildNotice): void {
+    this.#waiting.push({ kind: 'notice', notice });
+  }
+
+  /** Takes back the notice of a turn whose end the model has just learnt by another way, such as a wait. */
+  withdraw(child: AgentId, turn: number): void {
+    this.#waiting = this.#waiting.filter(
+      (entry) => entry.kind !== 'notice' || entry.notice.child !== child || entry.notice.turn > turn,
+    );
+  }
+
+  get hasInput(): boolean {
+    return this.#waiting.some((entry) => entry.kind === 'input');
+  }
+
+  get hasNotice(): boolean {
+    return this.#waiting.some((entry) => entry.kind === 'notice');
+  }
+
+  /** The newest inputs that were delivered, by id. */
+  get taken(): string[] {
+    return this.#taken;
+  }
+
+  /** Takes all that waits, so that one model call sees it together. */
+  drain(): Item[] {
+    const entries = this.#waiting.splice(0);
+    const ids = entries.flatMap((entry) => (entry.kind === 'input' ? [entry.input.id] : []));
+    this.#taken = [...this.#taken, ...ids].slice(-TAKEN_KEPT);
+    return entries.map((entry) => {
+      if (entry.kind === 'notice') return { type: 'notice', text: entry.notice.text };
+      const { content, from } = entry.input;
+      return from === undefined ? { type: 'user_message', content } : { type: 'user_message', content, from };
+    });
+  }
+
+  get carry(): InboxCarry {
+    return { waiting: this.#waiting, seen: [...this.#seen], taken: this.#taken };
+  }
+}
+
+/** The input that a plain text makes. */
+export function textInput(id: string, text: string): Input {
+  return { id, content: textMessage(text).content };
+}

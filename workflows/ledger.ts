@@ -1,0 +1,88 @@
+import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } from '../protocol/index.ts';
+import type { AgentState } from './agent-state.ts';
+import type { Claim } from './slots.ts';
+
+/** The root's side of slots and look-ups: what its descendants ask it, and what it answers. */
+
+export function answerSlotRequest(root: AgentState, request: SlotRequest): void {
+  const { tree } = root;
+  if (tree === undefined) return;
+  const { slots } = tree;
+  switch (request.kind) {
+    case 'reserve': {
+      const claim = claimOf(request);
+      const { spawn } = request;
+      const outcome =
+        spawn === undefined ? slots.reserve(claim, request.queue) : slots.reserveSpawn(claim, request.queue);
+      if (spawn !== undefined && outcome.outcome !== 'refused') tree.expect(spawn);
+      if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
+      answer(root, request.from, { request_id: request.request_id, ...outcome });
+      return;
+    }
+    case 'lend':
+      grant(root, slots.lend(request.agent_id));
+      return;
+    case 'reclaim': {
+      const claim = claimOf(request);
+      answer(root, request.from, { request_id: request.request_id, ...slots.reclaim(claim) });
+      return;
+    }
+    case 'release':
+      if (request.closed) {
+        tree.lost(request.agent_id, 'ended from outside', Date.now());
+        tree.unwatch(request.agent_id);
+      }
+      grant(root, request.closed ? slots.closed(request.agent_id) : slots.turnEnded(request.agent_id));
+      return;
+  }
+}
+
+/**
+ * Takes a report into the root's picture of the session, frees the slot of a turn that ended, and passes it on.
+ *
+ * @returns false for one that tells the root nothing new
+ */
+export function recordReport(root: AgentState, report: Report): boolean {
+  const { tree } = root;
+  if (tree === undefined || !tree.apply(report)) return false;
+  const { agent_id: id, is_final: isFinal, closed } = report.view;
+  if (closed) {
+    grant(root, tree.slots.closed(id));
+    tree.unwatch(id);
+  } else if (isFinal) {
+    grant(root, tree.slots.turnEnded(id));
+  }
+  for (const watcher of tree.watchersOf(id)) {
+    if (watcher !== root.id) root.outbox.post(watcher, { type: 'report', report });
+  }
+  return true;
+}
+
+export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
+  const found = lookup.references.map((reference) => {
+    const candidates = root.tree?.candidates(reference) ?? [];
+    const id = candidates.length === 1 ? candidates[0] : undefined;
+    if (id === undefined) return { reference, candidates };
+    if (lookup.watch) root.tree?.watch(id, lookup.from);
+    const report = id === root.id ? { view: root.view, seq: 0, taken: [] } : root.tree?.report(id);
+    return report === undefined ? { reference, candidates } : { reference, candidates, report };
+  });
+  return { request_id: lookup.request_id, found };
+}
+
+/** A claim that is queued is granted to the agent that will work, whoever asked for it. */
+function claimOf(request: Extract<SlotRequest, { request_id: string }>): Claim {
+  return { agent: request.agent_id, requestId: request.request_id };
+}
+
+function grant(root: AgentState, claims: Claim[]): void {
+  for (const claim of claims) {
+    root.tree?.granted(claim.agent, Date.now());
+    answer(root, claim.agent, { request_id: claim.requestId, outcome: 'granted' });
+  }
+}
+
+function answer(root: AgentState, to: AgentId, message: SlotAnswer): void {
+  if (to === root.id) root.slotAnswers.answer(message);
+  else root.outbox.post(to, { type: 'slot_answer', answer: message });
+}

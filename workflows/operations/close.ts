@@ -1,0 +1,91 @@
+import { CancellationScope, condition } from '@temporalio/workflow';
+import { type AgentId, isBelow, type Status, type WireStatus, wireStatus } from '../../protocol/index.ts';
+import { terminateAgents } from '../activity-calls.ts';
+import type { AgentState } from '../agent-state.ts';
+import { Refused } from './refused.ts';
+import { resolveAgent } from './resolve.ts';
+import { releaseSlot } from './slot.ts';
+
+/** Who does not acknowledge within this time is terminated; a killed worker needs 10 to 15 s to come back. */
+const ACKNOWLEDGE_MS = 20_000;
+
+export interface CloseResult {
+  /** Before closing. */
+  status: WireStatus;
+  closed: AgentId[];
+}
+
+/** Closes an agent and all below it, leaf first. Closing a closed agent succeeds and closes nothing. */
+export async function close(agent: AgentState, reference: string, callId: string): Promise<CloseResult> {
+  const id = await resolveAgent(agent, reference);
+  if (id === agent.id || !(agent.isRoot || isBelow(id, agent.id))) {
+    throw new Refused({
+      code: 'not_permitted',
+      message: `agent ${agent.id} may close only agents below it, not ${id}`,
+      hint: 'Ask its parent or the root.',
+    });
+  }
+  const known = agent.children.get(id);
+  const status = wireStatus(known?.status ?? 'not_found', known?.message);
+  const event = { call_id: callId, sender_id: agent.id, receiver_id: id };
+  agent.emit({ type: 'agent.close.begin', ...event });
+  const closed =
+    known?.closed === true ? [] : await closeAgent(agent, id, { reason: `closed by ${agent.id}` });
+  if (known !== undefined) agent.inbox.withdraw(id, known.turn);
+  agent.emit({ type: 'agent.close.end', ...event, status });
+  agent.onChange();
+  return { status, closed };
+}
+
+/**
+ * Asks an agent to close itself and all below it, and waits until it has. One that does not acknowledge, or does
+ * not come to an end, is terminated with all below it.
+ *
+ * @returns what was closed, leaf first
+ */
+export function closeAgent(
+  agent: AgentState,
+  id: AgentId,
+  how: { reason: string; keepStatus?: boolean },
+): Promise<AgentId[]> {
+  // An interrupt of the turn that asked for it does not leave a tree half closed.
+  return CancellationScope.nonCancellable(async () => {
+    const requestId = agent.nextId('requests');
+    let gone = false;
+    const request = {
+      request_id: requestId,
+      from: agent.id,
+      reason: how.reason,
+      keep_status: how.keepStatus ?? false,
+    };
+    agent.outbox.post(id, { type: 'close', request }, () => {
+      gone = true;
+    });
+    const acknowledged = (): boolean => gone || agent.acknowledgements.has(requestId);
+    const done = (): boolean => gone || agent.acknowledgements.get(requestId)?.done === true;
+    const inTime = (await condition(acknowledged, ACKNOWLEDGE_MS)) && (await condition(done, longest(agent)));
+    const closed = agent.acknowledgements.get(requestId)?.closed ?? [];
+    agent.acknowledgements.delete(requestId);
+    if (inTime && !gone) return closed;
+    const terminated = inTime ? [] : (await terminateAgents({ agent_id: id, reason: how.reason })).terminated;
+    markLost(
+      agent,
+      id,
+      gone ? 'errored' : 'shutdown',
+      gone ? 'ended from outside' : 'terminated: it did not answer',
+    );
+    for (const lost of [...terminated, id]) releaseSlot(agent, lost, true);
+    return terminated;
+  });
+}
+
+function markLost(agent: AgentState, id: AgentId, status: Status, message: string): void {
+  agent.children.lost(id, status, message);
+  if (agent.closing === undefined) agent.warn(`agent ${id} was ${message}`);
+}
+
+/** Every level below may need its own time for stragglers. */
+function longest(agent: AgentState): number {
+  const levels = Math.max(1, agent.settings.limits.max_depth - agent.identity.depth);
+  return ACKNOWLEDGE_MS * (levels + 1);
+}

@@ -1,0 +1,20 @@
+import { CancellationScope } from '@temporalio/workflow';
+import { SIGNALS } from '../../protocol/index.ts';
+import type { AgentState } from '../agent-state.ts';
+
+/** Stops the running turn, and by default those of all agents below; an idle agent only passes it on. */
+export function interruptTurn(agent: AgentState, reason: string): void {
+  if (agent.running?.stopReason !== undefined) return;
+  if (agent.settings.limits.interrupt_descendants) interruptChildren(agent, reason);
+  agent.running?.stop(reason);
+}
+
+function interruptChildren(agent: AgentState, reason: string): void {
+  void CancellationScope.nonCancellable(async () => {
+    await Promise.all(
+      agent.children.open.map((child) =>
+        agent.outbox.send(child.id, SIGNALS.interrupt, { reason: `${agent.id} was interrupted: ${reason}` }),
+      ),
+    );
+  });
+}

@@ -1,0 +1,72 @@
+import { type AgentId, isAgentId, isFinal, type Lookup, sessionOf } from '../../protocol/index.ts';
+import type { AgentState } from '../agent-state.ts';
+import { answerLookup } from '../ledger.ts';
+import { Refused } from './refused.ts';
+
+/**
+ * Finds the agents that references mean. Children are known here; for others the root is asked, and with `watch`
+ * it keeps sending their reports.
+ *
+ * @returns the id for each reference; undefined where there is no such agent in this session
+ * @throws Refused for a reference that several agents answer to
+ */
+export async function resolveAgents(
+  agent: AgentState,
+  references: readonly string[],
+  options: { watch: boolean },
+): Promise<Map<string, AgentId | undefined>> {
+  const resolved = new Map<string, AgentId | undefined>();
+  const unknown: string[] = [];
+  for (const reference of new Set(references)) {
+    const own = ownAgent(agent, reference);
+    if (own !== undefined) resolved.set(reference, own);
+    else if (isAgentId(reference) && sessionOf(reference) !== agent.identity.session_id) {
+      resolved.set(reference, undefined);
+    } else unknown.push(reference);
+  }
+  if (unknown.length === 0) return resolved;
+  for (const found of await lookup(agent, unknown, options.watch)) {
+    if (found.candidates.length > 1) {
+      throw new Refused({
+        code: 'agent_ambiguous',
+        message: `"${found.reference}" may mean ${found.candidates.join(' or ')}`,
+        hint: 'Give the full id.',
+      });
+    }
+    if (found.report !== undefined) agent.children.apply(found.report);
+    resolved.set(found.reference, found.candidates[0]);
+  }
+  return resolved;
+}
+
+/** Like `resolveAgents` for one that has to exist. */
+export async function resolveAgent(agent: AgentState, reference: string): Promise<AgentId> {
+  const id = (await resolveAgents(agent, [reference], { watch: false })).get(reference);
+  if (id !== undefined) return id;
+  const open = agent.children.ids;
+  throw new Refused({
+    code: 'agent_not_found',
+    message: `there is no agent "${reference}" in this session`,
+    hint: open.length === 0 ? 'You have started no agents.' : `Your agents: ${open.join(', ')}`,
+  });
+}
+
+function ownAgent(agent: AgentState, reference: string): AgentId | undefined {
+  const { session_id: session } = agent.identity;
+  const candidates = [reference, `${session}/${reference}`, `${agent.id}/${reference}`];
+  return agent.children.ids.find((id) => candidates.includes(id));
+}
+
+async function lookup(agent: AgentState, references: string[], watch: boolean) {
+  const request: Lookup = { request_id: agent.nextId('requests'), from: agent.id, references, watch };
+  if (agent.isRoot) return answerLookup(agent, request).found;
+  agent.outbox.post(agent.identity.session_id, { type: 'lookup', lookup: request });
+  const answer = await agent.lookupAnswers.await(request.request_id, () => agent.closing !== undefined);
+  return answer?.found ?? [];
+}
+
+/** Whether an agent needs a slot before it can work on new input. */
+export function needsSlot(agent: AgentState, receiver: AgentId): boolean {
+  const known = agent.children.get(receiver);
+  return known === undefined || isFinal(known.status);
+}

@@ -1,0 +1,69 @@
+import {
+  type AgentId,
+  type ContentPart,
+  plainText,
+  type SendInput,
+  SIGNALS,
+  wireStatus,
+} from '../../protocol/index.ts';
+import type { AgentState } from '../agent-state.ts';
+import { Refused } from './refused.ts';
+import { needsSlot, resolveAgent } from './resolve.ts';
+import { reserveFor } from './slot.ts';
+
+export interface SendRequest {
+  callId: string;
+  to: string;
+  content: ContentPart[];
+  interrupt: boolean;
+}
+
+/** Sends input to an agent of this session; answers when it is on its way for good. */
+export async function send(agent: AgentState, request: SendRequest): Promise<{ submission_id: string }> {
+  const receiver = await resolveAgent(agent, request.to);
+  const prompt = plainText(request.content);
+  const event = { call_id: request.callId, sender_id: agent.id, receiver_id: receiver, prompt };
+  agent.emit({ type: 'agent.input.begin', ...event });
+  try {
+    const submissionId = await deliver(agent, receiver, request);
+    const known = agent.children.get(receiver);
+    agent.emit({
+      type: 'agent.input.end',
+      ...event,
+      status: wireStatus(known?.status ?? 'running', known?.message),
+    });
+    return { submission_id: submissionId };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    agent.emit({ type: 'agent.input.end', ...event, status: 'not_found', error: reason });
+    throw error;
+  }
+}
+
+async function deliver(agent: AgentState, receiver: AgentId, request: SendRequest): Promise<string> {
+  if (receiver === agent.id) {
+    throw new Refused({ code: 'not_permitted', message: 'an agent cannot send input to itself' });
+  }
+  if (agent.children.get(receiver)?.closed === true) throw closed(receiver);
+  // The root needs no slot; for another one that is idle the right to work is reserved before the input goes out.
+  if (receiver !== agent.identity.session_id && needsSlot(agent, receiver)) {
+    const answer = await reserveFor(agent, receiver);
+    if (answer?.outcome === 'refused') throw new Refused(answer.error);
+  }
+  const id = agent.nextId('inputs');
+  const payload: SendInput = { items: request.content, interrupt: request.interrupt, from: agent.id, id };
+  agent.children.sent(receiver, id);
+  if (!(await agent.outbox.send(receiver, SIGNALS.sendInput, payload))) {
+    agent.children.lost(receiver, 'errored', 'ended from outside');
+    throw closed(receiver);
+  }
+  return id;
+}
+
+function closed(receiver: AgentId): Refused {
+  return new Refused({
+    code: 'agent_closed',
+    message: `agent ${receiver} is closed and takes no input`,
+    hint: 'Spawn another one.',
+  });
+}

@@ -1,0 +1,239 @@
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  ParentClosePolicy,
+  startChild,
+  WorkflowIdReusePolicy,
+} from '@temporalio/workflow';
+import {
+  type AgentId,
+  type AgentIdentity,
+  type AgentInput,
+  type AgentSettings,
+  type AgentView,
+  type ContentPart,
+  childId,
+  isChildName,
+  normalizeNote,
+  noUsage,
+  plainText,
+  type SessionId,
+  searchAttributesOf,
+  TASK_SHOWN,
+  WORKFLOW_TYPE,
+  wireStatus,
+} from '../../protocol/index.ts';
+import { resolveRole } from '../activity-calls.ts';
+import type { AgentState } from '../agent-state.ts';
+import { Refused } from './refused.ts';
+import { releaseSlot, reserveForSpawn } from './slot.ts';
+
+export interface SpawnRequest {
+  callId: string;
+  content: ContentPart[];
+  role?: string | undefined;
+  persona?: string | undefined;
+  /** Stands in the id as it is, instead of role and counter. */
+  name?: string | undefined;
+  model?: string | undefined;
+  reasoningEffort?: string | undefined;
+  workingDirectory?: string | undefined;
+  note?: string | undefined;
+  maxTurns?: number | undefined;
+  maxSteps?: number | undefined;
+  maxRuntimeMs?: number | undefined;
+}
+
+/** Starts a sub-agent and answers with its id as soon as it exists; never waits for its work. */
+export async function spawn(agent: AgentState, request: SpawnRequest): Promise<AgentId> {
+  const prompt = plainText(request.content);
+  const call = { call_id: request.callId, sender_id: agent.id };
+  agent.emit({ type: 'agent.spawn.begin', ...call, prompt });
+  try {
+    const id = await start(agent, request, prompt);
+    agent.emit({
+      type: 'agent.spawn.end',
+      ...call,
+      receiver_id: id,
+      prompt,
+      status: wireStatus(agent.children.get(id)?.status ?? 'pending_init'),
+    });
+    agent.onChange();
+    return id;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    agent.emit({ type: 'agent.spawn.end', ...call, prompt, status: 'not_found', error: reason });
+    throw error;
+  }
+}
+
+async function start(agent: AgentState, request: SpawnRequest, prompt: string): Promise<AgentId> {
+  const { limits } = agent.settings;
+  if (agent.identity.depth >= limits.max_depth) {
+    throw new Refused({
+      code: 'limit_depth',
+      message: 'Agent depth limit reached. Solve the task yourself.',
+      hint: `agents.max_depth is ${limits.max_depth}`,
+    });
+  }
+  const { settings, description } = await effectiveSettings(agent, request);
+  const id = chooseId(agent, settings.role, request.name);
+  const note = normalizeNote(request.note ?? defaultNote(settings, description));
+  const identity: AgentIdentity = {
+    agent_id: id,
+    session_id: agent.identity.session_id,
+    parent_id: agent.id,
+    depth: agent.identity.depth + 1,
+    source: { kind: 'sub_agent', parent_id: agent.id, depth: agent.identity.depth + 1 },
+    ...(request.name === undefined ? {} : { name: request.name }),
+    call_id: request.callId,
+    task: prompt.slice(0, TASK_SHOWN),
+    search_attributes: agent.identity.search_attributes,
+  };
+  // From the reservation on nothing may be cut in two: an interrupt waits for these few milliseconds.
+  return CancellationScope.nonCancellable(async () => {
+    const answer = await reserveForSpawn(
+      agent,
+      firstView(identity, settings, note),
+      limits.when_full === 'queue',
+    );
+    if (answer === undefined) {
+      throw new Refused({
+        code: 'agent_closed',
+        message: `agent ${agent.id} is closing and starts no agents`,
+      });
+    }
+    if (answer.outcome === 'refused') throw new Refused(answer.error);
+    agent.children.add(id, settings.role, request.callId);
+    const input: AgentInput = {
+      identity,
+      settings,
+      ...(note === undefined ? {} : { note }),
+      input: { id: agent.nextId('inputs'), content: request.content, from: agent.id },
+      slot:
+        answer.outcome === 'granted'
+          ? { outcome: 'granted' }
+          : { outcome: 'queued', request_id: answer.request_id },
+    };
+    try {
+      await startChildWorkflow(input, note);
+    } catch (error) {
+      agent.children.remove(id);
+      releaseSlot(agent, id, true);
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
+    }
+    return id;
+  });
+}
+
+async function effectiveSettings(
+  agent: AgentState,
+  request: SpawnRequest,
+): Promise<{ settings: AgentSettings; description: string }> {
+  const answer = await resolveRole(
+    {
+      session_id: agent.identity.session_id,
+      inherited: agent.settings,
+      role: request.role,
+      ...(request.persona === undefined ? {} : { persona: request.persona }),
+      ...(request.model === undefined ? {} : { model: request.model }),
+      ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
+      ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
+    },
+    `role ${request.role ?? 'default'}`,
+  );
+  if (!answer.ok) {
+    if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());
+    throw new Refused(answer.error);
+  }
+  const { settings, description } = answer;
+  const limits = { ...settings.limits };
+  limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
+  limits.max_turns = tighter(limits.max_turns, request.maxTurns);
+  limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
+  return { settings: { ...settings, limits }, description };
+}
+
+function tighter(inherited: number | undefined, asked: number | undefined): number | undefined {
+  if (inherited === undefined || asked === undefined) return inherited ?? asked;
+  return Math.min(inherited, asked);
+}
+
+function chooseId(agent: AgentState, role: string, name: string | undefined): AgentId {
+  if (name === undefined) {
+    const safeRole = role.replaceAll(/[^A-Za-z0-9._-]/g, '-');
+    return childId(agent.id, `${safeRole}-${agent.children.nextNumber(role)}`);
+  }
+  if (!isChildName(name)) {
+    throw new Refused({
+      code: 'invalid_arguments',
+      message: `"${name}" cannot be an agent's name`,
+      hint: 'Use letters, digits, dots, dashes and underscores, at most 64.',
+    });
+  }
+  const id = childId(agent.id, name);
+  if (agent.children.get(id) !== undefined) {
+    throw new Refused({
+      code: 'invalid_arguments',
+      message: `there has been an agent ${id} before; ids are never reused`,
+    });
+  }
+  return id;
+}
+
+function defaultNote(settings: AgentSettings, description: string): string {
+  const parts = [`agent_type=${settings.role}`];
+  if (settings.persona !== undefined) parts.push(`agent_name=${settings.persona}`);
+  if (description !== '') parts.push(`agent_description=${description}`);
+  return parts.join('; ');
+}
+
+function firstView(identity: AgentIdentity, settings: AgentSettings, note: string | undefined): AgentView {
+  const at = new Date(Date.now()).toISOString();
+  return {
+    agent_id: identity.agent_id,
+    session_id: identity.session_id as SessionId,
+    ...(identity.parent_id === undefined ? {} : { parent_id: identity.parent_id }),
+    status: 'pending_init',
+    is_final: false,
+    closed: false,
+    turn: 0,
+    step: 0,
+    depth: identity.depth,
+    role: settings.role,
+    ...(settings.persona === undefined ? {} : { persona: settings.persona }),
+    ...(identity.name === undefined ? {} : { name: identity.name }),
+    ...(note === undefined ? {} : { note }),
+    task: identity.task,
+    model: settings.model,
+    ...(settings.reasoning_effort === undefined ? {} : { reasoning_effort: settings.reasoning_effort }),
+    sandbox_mode: settings.sandbox_mode,
+    working_directory: settings.working_directory,
+    source: identity.source,
+    usage: noUsage,
+    children: [],
+    status_since: at,
+    updated_at: at,
+  };
+}
+
+async function startChildWorkflow(input: AgentInput, note: string | undefined): Promise<void> {
+  const { identity, settings } = input;
+  await startChild(WORKFLOW_TYPE, {
+    workflowId: identity.agent_id,
+    args: [input],
+    // Continue-as-new of the parent applies this policy to its children, so any other would end them.
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    cancellationType: ChildWorkflowCancellationType.ABANDON,
+    workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+    typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
+      typeof value === 'number'
+        ? { key: defineSearchAttributeKey(name, SearchAttributeType.INT), value }
+        : { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value },
+    ),
+    memo: { task: identity.task, note: note ?? null },
+    staticSummary: `${settings.role}: ${identity.task.slice(0, 120)}`,
+  });
+}

@@ -1,0 +1,105 @@
+import { condition } from '@temporalio/workflow';
+import { formatAnnouncement, isFinal, type Mail, type Report } from '../protocol/index.ts';
+import type { AgentState, Order } from './agent-state.ts';
+import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
+import { interruptTurn } from './operations/interrupt.ts';
+
+/** Acts on what the handlers have left, beside the turn, for as long as the workflow runs. */
+export async function followOrders(agent: AgentState): Promise<never> {
+  for (;;) {
+    await condition(() => agent.orders.length > 0);
+    for (const order of agent.orders.splice(0)) follow(agent, order);
+  }
+}
+
+function follow(agent: AgentState, order: Order): void {
+  switch (order.type) {
+    case 'interrupt':
+      interruptTurn(agent, order.reason);
+      return;
+    case 'shutdown':
+      beginClosing(agent, order.reason, false);
+      return;
+    case 'report':
+      agent.report();
+      return;
+    case 'mail':
+      read(agent, order.mail);
+      return;
+  }
+}
+
+/** From here on no input is taken; a running turn is stopped, the main function does the rest. */
+export function beginClosing(agent: AgentState, reason: string, keepStatus: boolean): void {
+  if (agent.closing !== undefined) return;
+  agent.closing = { reason, keepStatus };
+  agent.running?.stop(reason);
+}
+
+function read(agent: AgentState, mail: Mail): void {
+  switch (mail.type) {
+    case 'report':
+      learn(agent, mail.report);
+      return;
+    case 'slot':
+      answerSlotRequest(agent, mail.request);
+      return;
+    case 'slot_answer':
+      // The answer to one question comes once or, for a queued claim, a second time when its turn has come.
+      agent.slotAnswers.answer(mail.answer);
+      return;
+    case 'lookup': {
+      const answer = answerLookup(agent, mail.lookup);
+      agent.outbox.post(mail.lookup.from, { type: 'lookup_answer', answer });
+      return;
+    }
+    case 'lookup_answer':
+      agent.lookupAnswers.answer(mail.answer);
+      return;
+    case 'acknowledge':
+      agent.acknowledgements.set(mail.acknowledge.request_id, mail.acknowledge);
+      return;
+    case 'close': {
+      const { request } = mail;
+      agent.closeRequests.push({ from: request.from, requestId: request.request_id });
+      const acknowledge = { request_id: request.request_id, done: false, closed: [] };
+      agent.outbox.post(request.from, { type: 'acknowledge', acknowledge });
+      beginClosing(agent, request.reason, request.keep_status);
+      return;
+    }
+  }
+}
+
+/** Takes in how another agent stands; the end of a child's turn becomes a notice for the model. */
+function learn(agent: AgentState, report: Report): void {
+  const isNews = recordReport(agent, report);
+  const isOwn = report.view.parent_id === agent.id || agent.children.get(report.view.agent_id) !== undefined;
+  const change = isOwn ? agent.children.apply(report) : undefined;
+  const { view } = report;
+  if (change?.turnEnded === true) {
+    const { known } = change;
+    agent.inbox.announce({
+      child: known.id,
+      turn: known.turn,
+      text: formatAnnouncement({
+        role: known.role,
+        agentId: known.id,
+        callId: known.callId,
+        status: known.status,
+        durationMs: known.durationMs,
+        message: known.message,
+      }),
+    });
+  }
+  if (change?.statusChanged === true || (isNews && view.is_final)) {
+    const text = view.message ?? '';
+    agent.emit({
+      type: 'agent.status',
+      receiver_id: view.agent_id,
+      status: view.status,
+      is_final: isFinal(view.status),
+      text,
+    });
+  }
+  agent.onChange();
+}

@@ -1,0 +1,139 @@
+import {
+  type AgentId,
+  type AgentView,
+  isFinal,
+  type Limits,
+  type Report,
+  resolveReference,
+  type SessionId,
+} from '../protocol/index.ts';
+import { Slots, type SlotsCarry } from './slots.ts';
+
+export interface SessionTreeCarry {
+  reports: Report[];
+  watchers: [AgentId, AgentId[]][];
+  slots: SlotsCarry;
+}
+
+/** Texts in the root's picture of the session are cut, since it holds them for every agent. */
+const MESSAGE_SHOWN = 4_000;
+
+/** What the root alone knows: every agent of the session as its reports show it, and who may work. */
+export class SessionTree {
+  readonly slots: Slots;
+  readonly #session: SessionId;
+  readonly #reports: Map<AgentId, Report>;
+  readonly #watchers: Map<AgentId, Set<AgentId>>;
+
+  constructor(session: SessionId, limits: Limits, carry?: SessionTreeCarry) {
+    this.#session = session;
+    this.slots = new Slots(limits, carry?.slots);
+    this.#reports = new Map(carry?.reports.map((report) => [report.view.agent_id, report]));
+    this.#watchers = new Map(carry?.watchers.map(([id, watchers]) => [id, new Set(watchers)]));
+  }
+
+  /** An agent that is about to start; known from here on, so that others may refer to it. */
+  expect(view: AgentView): void {
+    this.#reports.set(view.agent_id, { view, seq: 0, taken: [] });
+  }
+
+  forget(id: AgentId): void {
+    this.#reports.delete(id);
+  }
+
+  /** Takes in a report. Returns false for one that is not newer than what is known. */
+  apply(report: Report): boolean {
+    const id = report.view.agent_id;
+    const before = this.#reports.get(id);
+    if (before !== undefined && report.seq <= before.seq) return false;
+    this.#reports.set(id, { ...report, view: shortened(report.view) });
+    return true;
+  }
+
+  /** An idle agent got a slot: it is about to work. */
+  granted(id: AgentId, now: number): void {
+    const report = this.#reports.get(id);
+    if (report === undefined || report.view.status === 'running') return;
+    const { queued: _queued, message: _message, ...view } = report.view;
+    const at = new Date(now).toISOString();
+    this.#reports.set(id, {
+      ...report,
+      view: { ...view, status: 'running', is_final: false, status_since: at, updated_at: at },
+    });
+  }
+
+  /** An agent that can report no more. */
+  lost(id: AgentId, reason: string, now: number): void {
+    const report = this.#reports.get(id);
+    if (report === undefined || report.view.closed) return;
+    const at = new Date(now).toISOString();
+    const view: AgentView = {
+      ...report.view,
+      status: 'errored',
+      message: reason,
+      is_final: true,
+      closed: true,
+      status_since: at,
+      updated_at: at,
+    };
+    this.#reports.set(id, { ...report, view });
+  }
+
+  report(id: AgentId): Report | undefined {
+    return this.#reports.get(id);
+  }
+
+  get ids(): AgentId[] {
+    return [...this.#reports.keys()];
+  }
+
+  get views(): AgentView[] {
+    return [...this.#reports.values()].map((report) => report.view);
+  }
+
+  get openIds(): AgentId[] {
+    return this.views.filter((view) => !view.closed).map((view) => view.agent_id);
+  }
+
+  /** Whether some agent works, or waits to work. */
+  get busy(): boolean {
+    return this.slots.busy || this.views.some((view) => !view.closed && !isFinal(view.status));
+  }
+
+  /** The agents that a reference may mean: one, none, or several. */
+  candidates(reference: string): AgentId[] {
+    const resolved = resolveReference(reference, this.#session, [this.#session, ...this.ids]);
+    return 'id' in resolved ? [resolved.id] : resolved.candidates;
+  }
+
+  watch(id: AgentId, watcher: AgentId): void {
+    const watchers = this.#watchers.get(id) ?? new Set();
+    this.#watchers.set(id, watchers.add(watcher));
+  }
+
+  /** Who wants the reports of an agent, besides its parent and the root. */
+  watchersOf(id: AgentId): AgentId[] {
+    return [...(this.#watchers.get(id) ?? [])];
+  }
+
+  unwatch(watcher: AgentId): void {
+    for (const watchers of this.#watchers.values()) watchers.delete(watcher);
+  }
+
+  get carry(): SessionTreeCarry {
+    return {
+      reports: [...this.#reports.values()],
+      watchers: [...this.#watchers].map(([id, watchers]) => [id, [...watchers]]),
+      slots: this.slots.carry,
+    };
+  }
+}
+
+function shortened(view: AgentView): AgentView {
+  const { message } = view;
+  if (message === undefined || message.length <= MESSAGE_SHOWN) return view;
+  return {
+    ...view,
+    message: `${message.slice(0, MESSAGE_SHOWN)}… (cut; the agent's own status has it whole)`,
+  };
+}

@@ -1,0 +1,173 @@
+import type { AgentId, ErrorBody, Limits } from '../protocol/index.ts';
+
+/** Somebody who waits for a slot, and under which request it is told. */
+export interface Claim {
+  agent: AgentId;
+  requestId: string;
+}
+
+export interface SlotsCarry {
+  working: AgentId[];
+  lent: AgentId[];
+  reclaiming: Claim[];
+  queue: Claim[];
+  spawned: number;
+}
+
+export type SlotOutcome =
+  | { outcome: 'granted' }
+  | { outcome: 'queued' }
+  | { outcome: 'refused'; error: ErrorBody };
+
+const GRANTED: SlotOutcome = { outcome: 'granted' };
+const QUEUED: SlotOutcome = { outcome: 'queued' };
+
+type SlotLimits = Pick<Limits, 'max_threads' | 'max_agents' | 'count'>;
+
+/**
+ * The root's ledger of who may work at the same time. It alone counts, so the limits are exact: reserve leads to
+ * granted, queued or refused; a slot comes back when the turn ends (or, with `count = "open"`, when the agent
+ * closes), and is lent while its holder waits for others.
+ */
+export class Slots {
+  readonly #limits: SlotLimits;
+  readonly #working: Set<AgentId>;
+  readonly #lent: Set<AgentId>;
+  #reclaiming: Claim[];
+  #queue: Claim[];
+  #spawned: number;
+
+  constructor(
+    limits: SlotLimits,
+    carry: SlotsCarry = { working: [], lent: [], reclaiming: [], queue: [], spawned: 0 },
+  ) {
+    this.#limits = limits;
+    this.#working = new Set(carry.working);
+    this.#lent = new Set(carry.lent);
+    this.#reclaiming = [...carry.reclaiming];
+    this.#queue = [...carry.queue];
+    this.#spawned = carry.spawned;
+  }
+
+  get used(): number {
+    return this.#working.size;
+  }
+
+  get max(): number {
+    return this.#limits.max_threads;
+  }
+
+  /** Whether somebody works, lends, or waits to work. */
+  get busy(): boolean {
+    return this.#working.size + this.#lent.size + this.#queue.length > 0;
+  }
+
+  /** A slot for an agent that is about to be started; counts it against `max_agents`. */
+  reserveSpawn(claim: Claim, queue: boolean): SlotOutcome {
+    if (this.#spawned >= this.#limits.max_agents) {
+      return refused(
+        'limit_agents',
+        `This session has spawned ${this.#spawned} agents, the most it may (agents.max_agents).`,
+        'Work with the agents there are, or do the rest yourself.',
+      );
+    }
+    const outcome = this.reserve(claim, queue);
+    if (outcome.outcome !== 'refused') this.#spawned++;
+    return outcome;
+  }
+
+  reserve(claim: Claim, queue: boolean): SlotOutcome {
+    if (this.#working.has(claim.agent)) return GRANTED;
+    if (this.#lent.has(claim.agent)) return GRANTED;
+    if (this.#free > 0) {
+      this.#working.add(claim.agent);
+      return GRANTED;
+    }
+    if (queue) {
+      const place = this.#queue.findIndex((waiting) => waiting.agent === claim.agent);
+      if (place < 0) this.#queue.push(claim);
+      else this.#queue[place] = claim;
+      return QUEUED;
+    }
+    const holders = [...this.#working].join(', ');
+    const frees =
+      this.#limits.count === 'open'
+        ? 'Close one (close_agent) and try again.'
+        : 'Wait for one to finish (wait), or close one (close_agent), and try again.';
+    return refused(
+      'limit_threads',
+      `All ${this.max} slots for agents are taken (agents.max_threads). Holders: ${holders}.`,
+      frees,
+    );
+  }
+
+  /** Undoes a reservation for an agent that could not be started. */
+  cancelSpawn(agent: AgentId): Claim[] {
+    this.#spawned--;
+    return this.#remove(agent);
+  }
+
+  /** The turn of this agent has ended. Returns the claims that are granted by it. */
+  turnEnded(agent: AgentId): Claim[] {
+    return this.#limits.count === 'open' ? [] : this.#remove(agent);
+  }
+
+  closed(agent: AgentId): Claim[] {
+    return this.#remove(agent);
+  }
+
+  lend(agent: AgentId): Claim[] {
+    if (this.#limits.count === 'open' || !this.#working.delete(agent)) return [];
+    this.#lent.add(agent);
+    return this.#grant();
+  }
+
+  reclaim(claim: Claim): SlotOutcome {
+    if (!this.#lent.has(claim.agent)) return this.reserve(claim, true);
+    if (this.#free > 0) {
+      this.#lent.delete(claim.agent);
+      this.#working.add(claim.agent);
+      return GRANTED;
+    }
+    this.#reclaiming.push(claim);
+    return QUEUED;
+  }
+
+  get #free(): number {
+    return this.#limits.max_threads - this.#working.size;
+  }
+
+  #remove(agent: AgentId): Claim[] {
+    this.#working.delete(agent);
+    this.#lent.delete(agent);
+    this.#reclaiming = this.#reclaiming.filter((claim) => claim.agent !== agent);
+    this.#queue = this.#queue.filter((claim) => claim.agent !== agent);
+    return this.#grant();
+  }
+
+  #grant(): Claim[] {
+    const granted: Claim[] = [];
+    while (this.#free > 0) {
+      const claim = this.#reclaiming.shift() ?? this.#queue.shift();
+      if (claim === undefined) break;
+      this.#lent.delete(claim.agent);
+      this.#working.add(claim.agent);
+      granted.push(claim);
+    }
+    return granted;
+  }
+
+  get carry(): SlotsCarry {
+    return {
+      working: [...this.#working],
+      lent: [...this.#lent],
+      reclaiming: this.#reclaiming,
+      queue: this.#queue,
+      spawned: this.#spawned,
+    };
+  }
+}
+
+function refused(code: ErrorBody['code'], message: string, hint: string): SlotOutcome {
+  return { outcome: 'refused', error: { code, message, hint, retryable: code === 'limit_threads' } };
+}

@@ -1,0 +1,160 @@
+import type { ErrorCode } from '../protocol/index.ts';
+import {
+  addUsage,
+  isFinal,
+  noUsage,
+  type PlanStep,
+  type Status,
+  type Usage,
+  type WaitingFor,
+} from '../protocol/index.ts';
+
+export interface StandingCarry {
+  status: Status;
+  message?: string;
+  code?: ErrorCode;
+  since: number;
+  updated: number;
+  closed: boolean;
+  turn: number;
+  step: number;
+  turn_started: number;
+  usage: Usage;
+  note?: string;
+  plan: PlanStep[];
+  approval_missing: boolean;
+}
+
+/** How an agent stands: its status and what is shown beside it. */
+export class Standing {
+  #state: StandingCarry;
+  /** What the running turn waits for, and with which tool; not carried, since nothing is in flight then. */
+  waitingFor: WaitingFor | undefined;
+  currentTool: string | undefined;
+  queued = false;
+
+  constructor(now: number, carry?: StandingCarry) {
+    this.#state = carry ?? {
+      status: 'pending_init',
+      since: now,
+      updated: now,
+      closed: false,
+      turn: 0,
+      step: 0,
+      turn_started: now,
+      usage: noUsage,
+      plan: [],
+      approval_missing: false,
+    };
+  }
+
+  get status(): Status {
+    return this.#state.status;
+  }
+  get message(): string | undefined {
+    return this.#state.message;
+  }
+  get code(): ErrorCode | undefined {
+    return this.#state.code;
+  }
+  get isFinal(): boolean {
+    return isFinal(this.#state.status);
+  }
+  get closed(): boolean {
+    return this.#state.closed;
+  }
+  get turn(): number {
+    return this.#state.turn;
+  }
+  get step(): number {
+    return this.#state.step;
+  }
+  get turnStarted(): number {
+    return this.#state.turn_started;
+  }
+  get usage(): Usage {
+    return this.#state.usage;
+  }
+  get plan(): readonly PlanStep[] {
+    return this.#state.plan;
+  }
+  get note(): string | undefined {
+    return this.#state.note;
+  }
+  get since(): number {
+    return this.#state.since;
+  }
+  get updated(): number {
+    return this.#state.updated;
+  }
+  get approvalMissing(): boolean {
+    return this.#state.approval_missing;
+  }
+
+  startTurn(now: number): void {
+    this.#update(now, { turn: this.#state.turn + 1, step: 0, turn_started: now });
+    this.#enter('running', undefined, undefined, now);
+  }
+
+  /** The agent goes on with new input before its turn was announced as ended: it runs all along. */
+  nextTurn(now: number): void {
+    this.#update(now, { turn: this.#state.turn + 1, step: 0, turn_started: now });
+  }
+
+  startStep(now: number): number {
+    this.#update(now, { step: this.#state.step + 1 });
+    return this.#state.step;
+  }
+
+  endTurn(status: Status, message: string, code: ErrorCode | undefined, now: number): void {
+    this.waitingFor = undefined;
+    this.currentTool = undefined;
+    this.#enter(status, message, code, now);
+  }
+
+  close(keepStatus: boolean, reason: string, now: number): void {
+    this.waitingFor = undefined;
+    this.currentTool = undefined;
+    // The last answer stays readable beside `shutdown`.
+    if (!keepStatus || !this.isFinal) this.#enter('shutdown', this.#state.message ?? reason, undefined, now);
+    this.#update(now, { closed: true });
+  }
+
+  used(usage: Usage, now: number): void {
+    this.#update(now, { usage: addUsage(this.#state.usage, usage) });
+  }
+
+  setPlan(plan: PlanStep[], now: number): void {
+    this.#update(now, { plan });
+  }
+
+  setNote(note: string | undefined, now: number): void {
+    const { note: _previous, ...rest } = this.#state;
+    this.#state = note === undefined ? rest : { ...rest, note };
+    this.#update(now, {});
+  }
+
+  missApproval(now: number): void {
+    this.#update(now, { approval_missing: true });
+  }
+
+  #enter(status: Status, message: string | undefined, code: ErrorCode | undefined, now: number): void {
+    const { message: _message, code: _code, ...rest } = this.#state;
+    this.#state = {
+      ...rest,
+      status,
+      since: status === this.#state.status ? this.#state.since : now,
+      ...(message === undefined ? {} : { message }),
+      ...(code === undefined ? {} : { code }),
+    };
+    this.#update(now, {});
+  }
+
+  #update(now: number, change: Partial<StandingCarry>): void {
+    this.#state = { ...this.#state, ...change, updated: now };
+  }
+
+  get carry(): StandingCarry {
+    return this.#state;
+  }
+}

@@ -1,0 +1,172 @@
+import {
+  type Item,
+  type PlannedCall,
+  refusalOutput,
+  type ToolCall,
+  type ToolOutput,
+} from '../protocol/index.ts';
+import { callTool, problemOf } from './activity-calls.ts';
+import type { AgentState } from './agent-state.ts';
+import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
+import { Refused } from './operations/refused.ts';
+
+/** How much of an output stands in an event. */
+const OUTPUT_SHOWN = 2_000;
+
+/** Runs the tool calls of one model answer: those that only read side by side, the others in order, one at a time. */
+export async function runToolCalls(agent: AgentState, items: Item[], plans: PlannedCall[]): Promise<void> {
+  const calls = items.filter((item) => item.type === 'tool_call');
+  const outputs: ToolOutput[] = [];
+  for (const group of grouped(plans)) {
+    if (agent.running?.stopReason !== undefined) {
+      outputs.push(...group.map((plan) => notRun(plan)));
+      continue;
+    }
+    outputs.push(...(await Promise.all(group.map((plan) => runOne(agent, plan, calls)))));
+  }
+  agent.conversation.append(...outputs);
+}
+
+/** Neighbours that may run side by side, together. */
+function grouped(plans: PlannedCall[]): PlannedCall[][] {
+  const groups: PlannedCall[][] = [];
+  let open = false;
+  for (const plan of plans) {
+    const beside = runsBeside(plan);
+    if (beside && open) groups.at(-1)?.push(plan);
+    else groups.push([plan]);
+    open = beside;
+  }
+  return groups;
+}
+
+function runsBeside(plan: PlannedCall): boolean {
+  switch (plan.kind) {
+    case 'refused':
+      return true;
+    case 'activity':
+      return plan.effects === 'none';
+    case 'operation':
+      return SIDE_BY_SIDE.has(plan.name);
+  }
+}
+
+async function runOne(agent: AgentState, plan: PlannedCall, calls: ToolCall[]): Promise<ToolOutput> {
+  const started = Date.now();
+  const label = plan.summary === '' ? plan.name : `${plan.name} · ${plan.summary}`;
+  agent.emit({ type: 'tool.begin', call_id: plan.call_id, name: plan.name, summary: plan.summary });
+  agent.standing.currentTool = label;
+  agent.onChange();
+  const output = await answerOf(agent, plan, calls);
+  agent.standing.currentTool = undefined;
+  agent.emit({
+    type: 'tool.end',
+    call_id: plan.call_id,
+    name: plan.name,
+    success: output.success,
+    duration_ms: Date.now() - started,
+    output: output.output.length > OUTPUT_SHOWN ? `${output.output.slice(0, OUTPUT_SHOWN)}…` : output.output,
+  });
+  return output;
+}
+
+async function answerOf(agent: AgentState, plan: PlannedCall, calls: ToolCall[]): Promise<ToolOutput> {
+  switch (plan.kind) {
+    case 'refused':
+      return output(plan, refusalOutput(plan.error), false);
+    case 'operation':
+      return operate(agent, plan);
+    case 'activity': {
+      const call = calls.find((call) => call.call_id === plan.call_id);
+      return call === undefined ? notRun(plan) : work(agent, plan, call);
+    }
+  }
+}
+
+async function operate(
+  agent: AgentState,
+  plan: Extract<PlannedCall, { kind: 'operation' }>,
+): Promise<ToolOutput> {
+  const tool = collab[plan.name];
+  if (tool === undefined) {
+    return output(
+      plan,
+      refusalOutput({ code: 'unknown_tool', message: `there is no tool ${plan.name}` }),
+      false,
+    );
+  }
+  try {
+    return output(plan, JSON.stringify(await tool(agent, plan.call_id, plan.arguments)), true);
+  } catch (error) {
+    if (error instanceof Refused) return output(plan, refusalOutput(error.body, error.details), false);
+    const problem = problemOf(error);
+    if (problem.kind === 'cancelled') return notRun(plan);
+    return output(
+      plan,
+      refusalOutput({ code: 'internal', message: `${plan.name} failed: ${problem.message}` }),
+      false,
+    );
+  }
+}
+
+async function work(
+  agent: AgentState,
+  plan: Extract<PlannedCall, { kind: 'activity' }>,
+  call: ToolCall,
+): Promise<ToolOutput> {
+  agent.standing.waitingFor = 'tool';
+  const running = callTool({ agent: agent.context, call }, plan);
+  try {
+    const answer = await Promise.race([running, agent.running?.overdue ?? running]);
+    if (answer === undefined) {
+      running.catch(() => {});
+      return output(
+        plan,
+        unknownOutcome(plan, 'it was interrupted and did not say in time that it had stopped'),
+        false,
+      );
+    }
+    if (answer.plan !== undefined) {
+      agent.standing.setPlan(answer.plan.plan, Date.now());
+      agent.emit({ type: 'plan.updated', ...answer.plan });
+    }
+    if (answer.approval_missing === true) agent.standing.missApproval(Date.now());
+    const { output: text, success, handle } = answer;
+    return { ...output(plan, text, success), ...(handle === undefined ? {} : { handle }) };
+  } catch (error) {
+    const problem = problemOf(error);
+    if (agent.running?.stopReason !== undefined) {
+      return output(plan, 'The call was interrupted; what it had done until then stays done.', false);
+    }
+    if (problem.kind === 'failed') {
+      return output(plan, refusalOutput({ code: 'tool_failed', message: problem.message }), false);
+    }
+    const why = problem.kind === 'lost' ? problem.message : 'its worker was shut down';
+    if (plan.effects === 'none') {
+      return output(
+        plan,
+        refusalOutput({ code: 'tool_failed', message: `${plan.name} did not end: ${why}` }),
+        false,
+      );
+    }
+    return output(plan, unknownOutcome(plan, why), false);
+  } finally {
+    agent.standing.waitingFor = undefined;
+  }
+}
+
+function unknownOutcome(plan: PlannedCall, why: string): string {
+  return refusalOutput({
+    code: 'outcome_unknown',
+    message: `It is unknown whether ${plan.name} had its effect: ${why}.`,
+    hint: 'Look at what is there before you try again.',
+  });
+}
+
+function notRun(plan: PlannedCall): ToolOutput {
+  return output(plan, 'The turn was interrupted before this call ran.', false);
+}
+
+function output(plan: PlannedCall, text: string, success: boolean): ToolOutput {
+  return { type: 'tool_output', call_id: plan.call_id, output: text, success };
+}

@@ -1,0 +1,159 @@
+import { condition, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { type ErrorCode, type Item, type ModelAnswer, plainText } from '../protocol/index.ts';
+import { callModel, problemOf } from './activity-calls.ts';
+import type { AgentState } from './agent-state.ts';
+import { RunningTurn } from './running-turn.ts';
+import { runToolCalls } from './tool-calls.ts';
+
+export type TurnOutcome =
+  | { status: 'completed'; message: string }
+  | { status: 'errored'; message: string; code: ErrorCode }
+  | { status: 'interrupted'; message: string };
+
+/** A conversation larger than this, in characters, would not fit into the input of a new run. */
+const CARRIED_CHARS = 1_500_000;
+
+/**
+ * One turn: steps of a model call and its tool calls until an answer, an interrupt or a limit.
+ *
+ * @returns how it ended, or that it goes on in a new run of the workflow
+ */
+export async function runTurn(agent: AgentState): Promise<TurnOutcome | 'continue_as_new'> {
+  const running = new RunningTurn();
+  agent.running = running;
+  try {
+    return await running.scope.run(() => takeSteps(agent, running));
+  } catch (error) {
+    if (isCancellation(error) && running.stopReason !== undefined) return interrupted(running);
+    throw error;
+  } finally {
+    agent.running = undefined;
+  }
+}
+
+async function takeSteps(agent: AgentState, running: RunningTurn): Promise<TurnOutcome | 'continue_as_new'> {
+  for (;;) {
+    if (running.stopReason !== undefined) return interrupted(running);
+    if (shouldContinueAsNew(agent)) return 'continue_as_new';
+    deliverInputs(agent);
+    const { max_steps: most } = agent.settings.limits;
+    if (agent.standing.step >= most) return handBack(agent, most);
+    const answer = await takeStep(agent, false);
+    if ('status' in answer) return answer;
+    if (answer.calls.length > 0) {
+      await runToolCalls(agent, answer.items, answer.calls);
+      continue;
+    }
+    const text = textOf(answer.items);
+    if (text === '' && !agent.inbox.hasInput) return emptyAnswer();
+    if (agent.inbox.hasInput) continue;
+    if (await settledBelow(agent)) return { status: 'completed', message: text };
+    nextTurn(agent, text);
+  }
+}
+
+/** Whether the agent may go on in a new run: the server suggests it, and all that it has to carry fits. */
+export function shouldContinueAsNew(agent: AgentState): boolean {
+  return workflowInfo().continueAsNewSuggested && agent.conversation.bytes <= CARRIED_CHARS;
+}
+
+async function takeStep(agent: AgentState, final: boolean): Promise<ModelAnswer | TurnOutcome> {
+  const { standing, conversation } = agent;
+  standing.startStep(Date.now());
+  standing.waitingFor = 'model';
+  agent.onChange();
+  const request = { agent: agent.context, pointer: agent.pointer, fresh: conversation.fresh, final };
+  try {
+    const summary = `model ${agent.settings.model} · turn ${standing.turn}`;
+    const answer = await callModel(request, agent.settings, summary);
+    conversation.appendKnown(answer.items);
+    standing.used(answer.usage, Date.now());
+    emitAnswer(agent, answer);
+    return answer;
+  } catch (error) {
+    const problem = problemOf(error);
+    if (problem.kind === 'cancelled' || agent.running?.stopReason !== undefined) throw error;
+    const code = problem.kind === 'failed' ? (problem.type as ErrorCode) : 'model_unreachable';
+    return { status: 'errored', message: problem.message, code };
+  } finally {
+    standing.waitingFor = undefined;
+  }
+}
+
+/** The steps are used up: one more call, without tools, asks for what there is. The turn does not count as done. */
+async function handBack(agent: AgentState, most: number): Promise<TurnOutcome> {
+  agent.conversation.append({
+    type: 'notice',
+    text: `You have taken all ${most} steps of this turn and can call no more tools. Say what you have found or done, what is missing, and how to go on.`,
+  });
+  const answer = await takeStep(agent, true);
+  if ('status' in answer) return answer;
+  const handed = textOf(answer.items);
+  const limit = `The limit of ${most} steps in one turn was reached (agents.max_steps).`;
+  const message = handed === '' ? limit : `${limit} Handed back: ${handed}`;
+  return { status: 'errored', message, code: 'limit_steps' };
+}
+
+/**
+ * A one-shot root that has answered waits for whatever still runs below it.
+ *
+ * @returns true when nothing has come of it, so that the answer stands; false when there is news for the model
+ */
+async function settledBelow(agent: AgentState): Promise<boolean> {
+  const { session, tree, inbox } = agent;
+  if (tree === undefined || session === undefined || !session.one_shot || !session.wait_agents) return true;
+  if (tree.busy) {
+    agent.standing.waitingFor = 'agents';
+    agent.onChange();
+    await condition(() => !tree.busy || inbox.hasInput || agent.closing !== undefined);
+    agent.standing.waitingFor = undefined;
+  }
+  return !inbox.hasInput && !inbox.hasNotice;
+}
+
+function nextTurn(agent: AgentState, message: string): void {
+  const { standing } = agent;
+  const durationMs = Date.now() - standing.turnStarted;
+  agent.emit({ type: 'turn.completed', turn: standing.turn, message, duration_ms: durationMs });
+  standing.nextTurn(Date.now());
+  agent.emit({ type: 'turn.started', turn: standing.turn });
+}
+
+function deliverInputs(agent: AgentState): void {
+  const items = agent.inbox.drain();
+  for (const item of items) {
+    if (item.type !== 'user_message') continue;
+    const from = item.from === undefined ? {} : { from: item.from };
+    agent.emit({ type: 'message', role: 'user', text: plainText(item.content), ...from });
+  }
+  agent.conversation.append(...items);
+}
+
+function emitAnswer(agent: AgentState, answer: ModelAnswer): void {
+  for (const item of answer.items) {
+    if (item.type === 'assistant_message')
+      agent.emit({ type: 'message', role: 'assistant', text: item.text });
+    if (item.type === 'reasoning' && item.summary !== '')
+      agent.emit({ type: 'reasoning', text: item.summary });
+  }
+  agent.emit({ type: 'usage', usage: answer.usage });
+}
+
+function textOf(items: Item[]): string {
+  return items
+    .flatMap((item) => (item.type === 'assistant_message' ? [item.text] : []))
+    .join('\n\n')
+    .trim();
+}
+
+function emptyAnswer(): TurnOutcome {
+  return {
+    status: 'errored',
+    message: 'The model answered with neither text nor a tool call.',
+    code: 'model_answer_empty',
+  };
+}
+
+function interrupted(running: RunningTurn): TurnOutcome {
+  return { status: 'interrupted', message: running.stopReason ?? 'interrupted' };
+}
