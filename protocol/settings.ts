@@ -34,6 +34,9 @@ export type ProviderSettings = z.infer<typeof providerSettingsSchema>;
 /** The providers that always exist. `rehearsal` plays the built-in script, `script` the one named by `script`. */
 export const BUILTIN_PROVIDERS = ['openai', 'rehearsal', 'script'] as const;
 
+/** The model of OpenAI that is used when none is named: the middle one of its current line. */
+export const DEFAULT_OPENAI_MODEL = 'gpt-5.6-terra';
+
 /** `[tools]`: switches for tools of a session. */
 export const toolTogglesSchema = z.strictObject({
   plan: z.boolean().default(true),

@@ -11,7 +11,7 @@ export function modelLister(environment: Environment): ListModels {
   return async ({ name, settings, keyVariable }) => {
     const base = settings.base_url ?? 'https://api.openai.com/v1';
     const address = `${base.replace(/\/+$/, '')}/models`;
-    const key = keyVariable === undefined ? undefined : environment[keyVariable];
+    const key = keyVariable === undefined ? undefined : environment[keyVariable]?.trim();
     const headers = key ? { authorization: `Bearer ${key}` } : undefined;
     const answer = await ask(address, name, headers);
     const parsed = answerSchema.safeParse(answer);

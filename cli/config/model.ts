@@ -1,6 +1,7 @@
 import { CadreError } from '../../protocol/errors.ts';
+import { DEFAULT_OPENAI_MODEL } from '../../protocol/settings.ts';
 import { closestName } from './closest-key.ts';
-import { DEFAULT_OPENAI_MODEL, type ProviderChoice } from './provider.ts';
+import type { ProviderChoice } from './provider.ts';
 import type { Config } from './schema.ts';
 
 /** Asks a provider which models it has. */
@@ -34,7 +35,7 @@ export async function chooseModel(
 async function defaultModel(choice: ProviderChoice, list: ListModels): Promise<string> {
   const { name, settings } = choice;
   if (name === 'rehearsal') return 'rehearsal';
-  if (settings.script !== undefined) return settings.models?.[0] ?? 'script';
+  if (settings.script !== undefined) return settings.models?.[0] ?? name;
   const isOpenai =
     name === 'openai' && (settings.base_url === undefined || isOpenaiAddress(settings.base_url));
   if (isOpenai && settings.models === undefined) return DEFAULT_OPENAI_MODEL;

@@ -4,9 +4,6 @@ import { closestName } from './closest-key.ts';
 import type { Environment } from './environment-layer.ts';
 import type { Config } from './schema.ts';
 
-/** Used when nothing names a model and the provider is OpenAI itself. */
-export const DEFAULT_OPENAI_MODEL = 'gpt-5.2';
-
 export interface ProviderChoice {
   name: string;
   settings: ProviderSettings;
@@ -49,7 +46,8 @@ export function chooseProvider(config: ProviderConfig, environment: Environment)
  * @throws CadreError `config_invalid`
  */
 export function requireKey(choice: ProviderChoice, environment: Environment): void {
-  if (!choice.keyRequired || choice.keyVariable === undefined || environment[choice.keyVariable]) return;
+  if (!choice.keyRequired || choice.keyVariable === undefined || environment[choice.keyVariable]?.trim())
+    return;
   throw new CadreError('config_invalid', `the provider ${choice.name} needs a key in ${choice.keyVariable}`, {
     hint: `Set ${choice.keyVariable}, or choose another provider with -c model_provider=NAME.`,
   });

@@ -1,11 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { CadreError } from '../../../protocol/index.ts';
+import { CadreError, DEFAULT_OPENAI_MODEL } from '../../../protocol/index.ts';
 import { ModelError } from '../model-error.ts';
 import { clientOf, type Endpoint, shownUrl } from './endpoint.ts';
 import { modelError } from './failures.ts';
-
-/** The model of OpenAI that is used when none is named: the middle one of its current line. */
-export const DEFAULT_OPENAI_MODEL = 'gpt-5.6-terra';
 
 const KEPT_MS = 300_000;
 const TIMEOUT_MS = 10_000;

@@ -5,6 +5,7 @@ import { modelLister } from '../../../cli/config/list-models.ts';
 import { chooseModel } from '../../../cli/config/model.ts';
 import { chooseProvider, requireKey } from '../../../cli/config/provider.ts';
 import { type Config, configSchema } from '../../../cli/config/schema.ts';
+import { DEFAULT_OPENAI_MODEL } from '../../../protocol/settings.ts';
 
 const config = (values: unknown): Config => configSchema.parse(values);
 const local = { base_url: 'http://127.0.0.1:9/v1' };
@@ -62,7 +63,7 @@ test.each([
 test.each([
   ['the configured one', { model: 'm' }, { OPENAI_API_KEY: 'k' }, 'm'],
   ['an alias', { model: 'fast', model_aliases: { fast: 'gpt-mini' } }, { OPENAI_API_KEY: 'k' }, 'gpt-mini'],
-  ['the default of OpenAI', {}, { OPENAI_API_KEY: 'k' }, 'gpt-5.2'],
+  ['the default of OpenAI', {}, { OPENAI_API_KEY: 'k' }, DEFAULT_OPENAI_MODEL],
   ['the only one configured', { model_providers: { p: { ...local, models: ['one'] } } }, {}, 'one'],
   ['the rehearsal', {}, {}, 'rehearsal'],
 ])('the model is %s', async (_what, values, environment, model) => {
