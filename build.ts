@@ -1,7 +1,29 @@
-/** Builds dist/: the compiled packages, the roles, and the workflow bundle that workers load. */
+/** Builds dist/: the compiled folders, the roles, and the workflow bundle that workers load. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import { preloadModules } from './worker/workflow-code.ts';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+process.chdir(root);
+
+// Built beside and swapped in, so that a command that starts meanwhile finds a whole dist.
+const next = 'dist.next';
+rmSync(next, { recursive: true, force: true });
+execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', next], {
+  stdio: 'inherit',
+});
+cpSync('roles', `${next}/roles`, { recursive: true });
+chmodSync(`${next}/cli/main.js`, 0o755);
+
+const silent = { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error };
+const { code } = await bundleWorkflowCode({
+  workflowsPath: `${root}${next}/workflows/index.js`,
+  preloadModules: preloadModules(),
+  logger: silent,
+});
+writeFileSync(`${next}/workflow-bundle.js`, code);
 
 rmSync('dist', { recursive: true, force: true });
-execFileSync('node_modules/.bin/tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
-cpSync('roles', 'dist/roles', { recursive: true });
+renameSync(next, 'dist');

@@ -26,6 +26,14 @@ export interface AgentContext {
   settings: AgentSettings;
 }
 
+/**
+ * The same as it travels: the settings go with the first call of a run and are remembered by the worker, which asks
+ * the agent for them (`_settings`) when it has not seen that call. So they do not enter the history again and again.
+ */
+export type AgentReference = Omit<AgentContext, 'settings'> & { settings?: AgentSettings };
+/** A request as the workflow sends it. */
+export type Wire<R extends { agent: AgentContext }> = Omit<R, 'agent'> & { agent: AgentReference };
+
 export interface ModelRequest {
   agent: AgentContext;
   pointer: ConversationPointer;
@@ -104,7 +112,7 @@ export interface TerminateAnswer {
 
 /** Activities that are not tools. Tools are activities under their own names, `ToolRequest` to `ToolAnswer`. */
 export interface CoreActivities {
-  model(request: ModelRequest): Promise<ModelAnswer>;
+  model(request: Wire<ModelRequest>): Promise<ModelAnswer>;
   resolve_role(request: RoleRequest): Promise<RoleAnswer>;
   terminate_agents(request: TerminateRequest): Promise<TerminateAnswer>;
 }

@@ -17,6 +17,7 @@ export const QUERIES = {
   items: 'items',
   events: 'events',
   session: '_session',
+  settings: '_settings',
 } as const;
 
 const reason = z.string().max(2_000).optional();

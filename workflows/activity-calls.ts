@@ -16,6 +16,7 @@ import type {
   TerminateRequest,
   ToolAnswer,
   ToolRequest,
+  Wire,
 } from '../protocol/index.ts';
 
 /** A worker beats every 250 ms; one that is silent this long is taken for dead. */
@@ -37,7 +38,7 @@ export function attemptsWithin(ms: number): number {
 
 /** One model call. Cancelled, it ends at once here, and soon after in the worker. */
 export function callModel(
-  request: ModelRequest,
+  request: Wire<ModelRequest>,
   settings: AgentSettings,
   summary: string,
 ): Promise<ModelAnswer> {
@@ -56,7 +57,7 @@ export function callModel(
 
 /** One call of a tool: at most once where it has effects, tried again where it only reads. */
 export function callTool(
-  request: ToolRequest,
+  request: Wire<ToolRequest>,
   plan: Extract<PlannedCall, { kind: 'activity' }>,
 ): Promise<ToolAnswer> {
   return scheduleActivity<ToolAnswer>(plan.name, [request], {

@@ -1,9 +1,9 @@
 import { workflowInfo } from '@temporalio/workflow';
 import {
   type Acknowledge,
-  type AgentContext,
   type AgentIdentity,
   type AgentInput,
+  type AgentReference,
   type AgentSettings,
   type AgentView,
   type EventBody,
@@ -62,6 +62,7 @@ export class AgentState {
   /** Who asked for the closing, to be told when it is done. */
   readonly closeRequests: { from: AgentIdentity['agent_id']; requestId: string }[] = [];
   readonly #counters: AgentCarry['counters'];
+  #settingsSent = false;
   onChange: () => void = () => {};
 
   constructor(input: AgentInput<AgentCarry>) {
@@ -152,14 +153,17 @@ export class AgentState {
     return { agents: [this.view], partial: true };
   }
 
-  get context(): AgentContext {
+  /** This agent as activities get it; its settings go along once a run. */
+  reference(): AgentReference {
+    const sent = this.#settingsSent;
+    this.#settingsSent = true;
     return {
       agent_id: this.id,
       session_id: this.identity.session_id,
       depth: this.identity.depth,
       turn: this.standing.turn,
       step: this.standing.step,
-      settings: this.settings,
+      ...(sent ? {} : { settings: this.settings }),
     };
   }
 

@@ -134,4 +134,5 @@ function registerQueries(agent: AgentState): void {
     agent.events.page(page(eventsQuerySchema, payload).after),
   );
   setHandler(defineQuery(QUERIES.session), () => agent.session ?? null);
+  setHandler(defineQuery(QUERIES.settings), () => agent.settings);
 }

@@ -115,7 +115,7 @@ async function work(
   call: ToolCall,
 ): Promise<ToolOutput> {
   agent.standing.waitingFor = 'tool';
-  const running = callTool({ agent: agent.context, call }, plan);
+  const running = callTool({ agent: agent.reference(), call }, plan);
   try {
     const answer = await Promise.race([running, agent.running?.overdue ?? running]);
     if (answer === undefined) {

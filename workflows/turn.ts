@@ -62,7 +62,7 @@ async function takeStep(agent: AgentState, final: boolean): Promise<ModelAnswer 
   standing.startStep(Date.now());
   standing.waitingFor = 'model';
   agent.onChange();
-  const request = { agent: agent.context, pointer: agent.pointer, fresh: conversation.fresh, final };
+  const request = { agent: agent.reference(), pointer: agent.pointer, fresh: conversation.fresh, final };
   try {
     const summary = `model ${agent.settings.model} · turn ${standing.turn}`;
     const answer = await callModel(request, agent.settings, summary);
