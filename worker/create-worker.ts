@@ -38,14 +38,7 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     namespace,
     taskQueue: options.queue,
     ...workflowCode(),
-    activities: createActivities({
-      client,
-      readSession: readSession(client),
-      readPrefix: readPrefix(client),
-      environment: options.environment ?? process.env,
-      stateDir: options.stateDir,
-      tools: options.tools ?? [],
-    }),
+    ...(options.workflowsOnly === true ? {} : { activities: activities(options, client) }),
     dataConverter: dataConverter(),
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
@@ -64,6 +57,17 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
       await done;
     },
   };
+}
+
+function activities(options: WorkerOptions, client: Client) {
+  return createActivities({
+    client,
+    readSession: readSession(client),
+    readPrefix: readPrefix(client),
+    environment: options.environment ?? process.env,
+    stateDir: options.stateDir,
+    tools: options.tools ?? [],
+  });
 }
 
 async function connect(options: ConnectOptions): Promise<NativeConnection> {

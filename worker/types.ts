@@ -11,6 +11,8 @@ export interface WorkerOptions extends ConnectOptions {
   environment?: Readonly<Record<string, string | undefined>>;
   /** A team's own tools, beside the built-in ones. */
   tools?: Tool[];
+  /** Answer queries and take input, but make no model calls and run no tools: for a command that only asks. */
+  workflowsOnly?: boolean;
   /** Most agents and activities at work in this process. */
   maxCachedWorkflows?: number;
 }
