@@ -1,0 +1,35 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+
+/** Smaller payloads stay readable for everybody, and would gain little. */
+const THRESHOLD_BYTES = 4 * 1024;
+/** More than a history may hold; a frame that claims more is not ours. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const ENCODING = 'binary/zstd';
+const encoding = new TextEncoder().encode(ENCODING);
+
+const { Payload: PayloadProto } = temporal.api.common.v1;
+
+/** Compresses payloads above 4 KiB with zstd. What it cannot read it passes on, and the converter reports it. */
+export const compression: PayloadCodec = {
+  encode: async (payloads) => payloads.map(compress),
+  decode: async (payloads) => payloads.map(decompress),
+};
+
+function compress(payload: Payload): Payload {
+  if ((payload.data?.length ?? 0) < THRESHOLD_BYTES) return payload;
+  const whole = PayloadProto.encode(payload).finish();
+  const data = zstdCompressSync(whole);
+  return data.length < whole.length ? { metadata: { encoding }, data } : payload;
+}
+
+function decompress(payload: Payload): Payload {
+  const { metadata, data } = payload;
+  if (!data || !metadata?.encoding || new TextDecoder().decode(metadata.encoding) !== ENCODING) return payload;
+  try {
+    return PayloadProto.decode(zstdDecompressSync(data, { maxOutputLength: MOST_BYTES }));
+  } catch {
+    return payload;
+  }
+}
