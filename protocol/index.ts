@@ -6,6 +6,7 @@ export * from './digest.ts';
 export * from './environment.ts';
 export * from './errors.ts';
 export * from './events.ts';
+export * from './glob.ts';
 export * from './ids.ts';
 export * from './internal.ts';
 export * from './items.ts';

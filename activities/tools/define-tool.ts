@@ -5,7 +5,7 @@ import type { AgentContext, PlanStep, ToolEffects } from '../../protocol/index.t
 export interface ToolContext {
   agent: AgentContext;
   callId: string;
-  /** The environment for commands: filtered, without keys (SPEC 9). */
+  /** The environment for commands: filtered, without keys. */
   environment: Readonly<Record<string, string>>;
   /** Aborts when the turn is interrupted or the worker shuts down; a tool has to end within a second then. */
   signal: AbortSignal;
@@ -17,10 +17,15 @@ export interface ToolContext {
   resolve(path: string): string;
 }
 
-/** What a tool answers; a bare string is a success. Long outputs are cut and stored by the caller, not by the tool. */
+/**
+ * What a tool answers; a bare string is a success. Long outputs are cut and stored by the caller, unless the tool has
+ * done so itself, because the whole would not fit into memory.
+ */
 export interface ToolResult {
   output: string;
   success: boolean;
+  /** Names the stored whole of an output that the tool has cut itself. */
+  handle?: string;
   plan?: { plan: PlanStep[]; explanation?: string };
   approval_missing?: boolean;
 }
@@ -28,6 +33,8 @@ export interface ToolResult {
 export interface ToolSpec<P extends z.ZodType> {
   /** As the model calls it; snake_case. Also the name of the activity. */
   name: string;
+  /** Other names under which models call it. */
+  aliases?: readonly string[];
   /** For the model: what it does, in a sentence or two. */
   description: string;
   /** `none`: only reads; may run beside others and be tried again. `some`: runs alone and at most once. */
@@ -64,6 +71,7 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 export function defineTool<P extends z.ZodType>(spec: ToolSpec<P>): Tool {
   return {
     name: spec.name,
+    ...(spec.aliases === undefined ? {} : { aliases: spec.aliases }),
     description: spec.description,
     effects: spec.effects,
     parameters: spec.parameters,

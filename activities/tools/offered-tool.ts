@@ -4,6 +4,8 @@ import type { PlannedCall } from '../../protocol/index.ts';
 /** A tool as one agent is offered it: what its model sees, and how a call of it becomes work for the workflow. */
 export interface OfferedTool {
   name: string;
+  /** Other names under which models call it; not offered, but taken. */
+  aliases?: readonly string[];
   description: string;
   /** An object schema; arguments are checked against it before `plan` sees them. */
   parameters: z.ZodType;

@@ -1,0 +1,150 @@
+import {
+  type AgentSettings,
+  CadreError,
+  REASONING_EFFORTS,
+  REHEARSAL_PROVIDER,
+  type ReasoningEffort,
+  type RoleAnswer,
+  type RoleRequest,
+  type SessionSettings,
+} from '../../protocol/index.ts';
+import type { SessionStore } from '../session-store.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import { SHELL_FAMILY } from '../tools/tool-policy.ts';
+import { DEFAULT_ROLE, findRole, roleNames } from './find-role.ts';
+import type { Persona, Role } from './role.ts';
+import { tighten } from './tighten.ts';
+import { checkWorkingDirectory } from './working-directory.ts';
+
+export interface RoleDeps {
+  sessions: SessionStore;
+  /** Every tool of this worker: those with effects are taken from read-only roles. */
+  tools: readonly Tool[];
+  /** The models that a provider has; undefined when it takes any, or does not tell. */
+  listModels(provider: string, session: SessionSettings): Promise<readonly string[] | undefined>;
+}
+
+/**
+ * The `resolve_role` activity: the settings of an agent to be started, in the order call, persona, role, inherited. A
+ * child may only tighten what it inherits. Nothing is replaced silently: what cannot be had is refused, with what can.
+ */
+export function createResolveRole(deps: RoleDeps): (request: RoleRequest) => Promise<RoleAnswer> {
+  return async (request) => {
+    try {
+      return await resolveRole(request, deps);
+    } catch (error) {
+      if (error instanceof CadreError) return { ok: false, error: error.body };
+      throw error;
+    }
+  };
+}
+
+async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAnswer> {
+  const { inherited } = request;
+  const role = roleOf(request.role ?? DEFAULT_ROLE);
+  const persona = personaOf(role, request.persona);
+  if (request.working_directory !== undefined) {
+    await checkWorkingDirectory(request.working_directory, inherited.working_directory);
+  }
+  const session = await deps.sessions.get(request.session_id);
+  const model = await chooseModel(request, [request.model, persona?.model, role.model], session, deps);
+  const effort = effortOf(request.reasoning_effort ?? persona?.reasoning_effort ?? role.reasoning_effort);
+  const effectTools = deps.tools
+    .filter((tool) => tool.effects === 'some' && !SHELL_FAMILY.includes(tool.name))
+    .map((tool) => tool.name);
+
+  const { instructions, persona: _, ...rest } = inherited;
+  const settings: AgentSettings = {
+    ...rest,
+    ...tighten(inherited, role, effectTools),
+    role: role.name,
+    model,
+    ...(persona === undefined ? {} : { persona: persona.name }),
+    ...(effort === undefined ? {} : { reasoning_effort: effort }),
+    ...(role.dialect === undefined ? {} : { dialect: role.dialect }),
+    ...(instructions !== undefined && keepsInstructions(role, inherited) ? { instructions } : {}),
+  };
+  return { ok: true, settings, description: persona?.description ?? role.description };
+}
+
+/** The text of another role replaces what the parent was told; the default one leaves it. */
+function keepsInstructions(role: Role, inherited: AgentSettings): boolean {
+  return role.name === DEFAULT_ROLE || role === findRole(inherited.role);
+}
+
+function roleOf(name: string): Role {
+  const role = findRole(name);
+  if (role !== undefined) return role;
+  throw new CadreError('unknown_role', `There is no role ${JSON.stringify(name)}.`, {
+    hint: `Accepted: ${roleNames().join(', ')}.`,
+  });
+}
+
+function personaOf(role: Role, name: string | undefined): Persona | undefined {
+  if (name === undefined) return undefined;
+  const personas = role.agent_names ?? [];
+  const found = personas.find((persona) => persona.name === name);
+  if (found !== undefined) return found;
+  const accepted = personas.length === 0 ? 'none' : personas.map((persona) => persona.name).join(', ');
+  throw new CadreError('unknown_role', `The role ${role.name} has no agent_name ${JSON.stringify(name)}.`, {
+    hint: `Accepted: ${accepted}.`,
+  });
+}
+
+/** The first model that is named, its alias resolved and checked; else the inherited one, as it is. */
+async function chooseModel(
+  { inherited }: RoleRequest,
+  named: readonly (string | undefined)[],
+  session: SessionSettings,
+  deps: RoleDeps,
+): Promise<string> {
+  const wanted = named.find((name) => name !== undefined && name !== 'inherit');
+  if (wanted === undefined) return inherited.model;
+  const aliases = session.model_aliases;
+  const model = Object.hasOwn(aliases, wanted) ? (aliases[wanted] as string) : wanted;
+  const allowed = inherited.limits.allowed_models;
+  if (allowed !== undefined && !allowed.includes(model) && !allowed.includes(wanted)) {
+    throw unknownModel(model, 'is not among the allowed models', allowed);
+  }
+  if (model === inherited.model) return model;
+  const models = await modelsOf(inherited.provider, session, deps);
+  if (models === undefined || models.includes(model)) return model;
+  throw unknownModel(model, `is not known to the provider ${inherited.provider}`, models);
+}
+
+async function modelsOf(
+  provider: string,
+  session: SessionSettings,
+  deps: RoleDeps,
+): Promise<readonly string[] | undefined> {
+  const configured = session.model_providers[provider];
+  // A script plays any model.
+  if (provider === REHEARSAL_PROVIDER || provider === 'script' || configured?.script !== undefined)
+    return undefined;
+  if (configured?.models !== undefined) return configured.models;
+  try {
+    return await deps.listModels(provider, session);
+  } catch (error) {
+    if (error instanceof CadreError && !error.retryable) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CadreError('models_updating', `The models of ${provider} could not be listed: ${reason}`, {
+      hint: 'Try again in a moment, or leave model out to use your own.',
+      retryable: true,
+      cause: error,
+    });
+  }
+}
+
+function unknownModel(model: string, problem: string, accepted: readonly string[]): CadreError {
+  return new CadreError('unknown_model', `The model ${JSON.stringify(model)} ${problem}.`, {
+    hint: `Accepted: ${accepted.join(', ') || 'none'}.`,
+  });
+}
+
+function effortOf(name: string | undefined): ReasoningEffort | undefined {
+  const effort = REASONING_EFFORTS.find((known) => known === name);
+  if (name === undefined || effort !== undefined) return effort;
+  throw new CadreError('invalid_arguments', `There is no reasoning_effort ${JSON.stringify(name)}.`, {
+    hint: `Accepted: ${REASONING_EFFORTS.join(', ')}.`,
+  });
+}

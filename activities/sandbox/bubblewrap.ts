@@ -1,0 +1,86 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { SandboxMode } from '../../protocol/index.ts';
+
+/** What bubblewrap gets to isolate with, as far as this machine allows it. */
+export interface Bubblewrap {
+  program: string;
+  /** How capabilities are given up: by a user namespace, or by dropping them where we are root. */
+  privileges: readonly string[];
+}
+
+/** Inside a writable root these stay as they are: what is in them decides what runs later, outside the sandbox. */
+export const PROTECTED_NAMES = ['.git', '.cadre', '.codex', '.agents'] as const;
+
+/**
+ * `/run` holds the sockets through which a command could have others work for it, outside the sandbox (container
+ * engines, the session bus). Programs live there too on some systems, so these parts stay.
+ */
+const PARTS_OF_RUN = ['/run/current-system', '/run/wrappers', '/run/opengl-driver'];
+
+/** A private folder in memory: where temporary files go when nothing else may be written. */
+const SCRATCH = '/dev/shm';
+
+/** Always: read all, write nothing, see no other process, reach no network, and end with whoever started it. */
+export const BASE_ARGUMENTS: readonly string[] = [
+  ...['--ro-bind', '/', '/'],
+  ...['--dev', '/dev'],
+  ...['--proc', '/proc'],
+  ...['--tmpfs', '/run'],
+  ...PARTS_OF_RUN.flatMap((part) => ['--ro-bind-try', part, part]),
+  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net'],
+  ...['--die-with-parent', '--new-session'],
+];
+
+export interface SandboxedCommand {
+  mode: Exclude<SandboxMode, 'danger-full-access'>;
+  /** The agent's: what `workspace-write` may write to, beside `/tmp`. */
+  workingDirectory: string;
+  /** Where the command starts. */
+  cwd: string;
+  /** Never writable, wherever it lies. */
+  stateDir: string;
+  environment: Readonly<Record<string, string>>;
+  argv: readonly string[];
+}
+
+/** The command line that runs a command inside the sandbox; bubblewrap reports the inner process on descriptor 3. */
+export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand): string[] {
+  const roots = command.mode === 'workspace-write' ? writableRoots(command.workingDirectory) : [];
+  return [
+    bubblewrap.program,
+    ...BASE_ARGUMENTS,
+    ...bubblewrap.privileges,
+    ...roots.flatMap((root) => ['--bind', root, root]),
+    ...readOnlyInside(roots, command.stateDir).flatMap((path) => ['--ro-bind', path, path]),
+    ...temporaryFolder(roots, command.environment.TMPDIR),
+    ...['--chdir', command.cwd],
+    ...['--info-fd', '3'],
+    '--',
+    ...command.argv,
+  ];
+}
+
+/** Outer ones first, so that an inner one is not covered again. */
+export function writableRoots(workingDirectory: string): string[] {
+  const roots = ['/tmp', workingDirectory]
+    .filter((path) => existsSync(path))
+    .map((path) => realpathSync(path));
+  return [...new Set(roots)].sort((a, b) => a.length - b.length);
+}
+
+function readOnlyInside(roots: readonly string[], stateDir: string): string[] {
+  const named = roots.flatMap((root) => PROTECTED_NAMES.map((name) => join(root, name)));
+  const existing = [...named, stateDir].filter((path) => existsSync(path)).map((path) => realpathSync(path));
+  return [...new Set(existing)].filter((path) => roots.some((root) => isWithin(path, root)));
+}
+
+function temporaryFolder(roots: readonly string[], wanted: string | undefined): string[] {
+  if (roots.length === 0) return ['--setenv', 'TMPDIR', SCRATCH];
+  if (wanted === undefined || roots.some((root) => isWithin(wanted, root))) return [];
+  return ['--setenv', 'TMPDIR', '/tmp'];
+}
+
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}

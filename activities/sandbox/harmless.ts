@@ -1,0 +1,108 @@
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isWithin } from './bubblewrap.ts';
+import { readOptions } from './command-options.ts';
+import { parseCommand, type SimpleCommand, toScript } from './command-words.ts';
+import { judgeGit } from './harmless-git.ts';
+import { HARMLESS_PROGRAMS } from './harmless-programs.ts';
+
+/** A script that does what was asked for, and nothing that a shell could read differently; or why there is none. */
+export type Harmlessness = { harmless: true; script: string } | { harmless: false; reason: string };
+
+/** Where harmless programs are taken from: never from a folder that a repository may fill. */
+export const HARMLESS_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
+
+const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', '/bin/sh', '/bin/bash', '/usr/bin/bash', '/usr/bin/sh']);
+/** What lies here is no ordinary file: devices, and the memory and environment of other processes. */
+const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
+
+/**
+ * Whether a command is known to only read: then it needs neither sandbox nor approval. Anything that is not
+ * understood completely is not harmless.
+ *
+ * @param command a line for a shell, or program and arguments
+ */
+export function judgeCommand(command: string | readonly string[], cwd: string): Harmlessness {
+  const line = typeof command === 'string' ? command : shellLine(command);
+  if (line === undefined) return judgeAll([{ words: [...command] }], cwd);
+  const parsed = parseCommand(line);
+  return parsed.ok ? judgeAll(parsed.commands, cwd) : { harmless: false, reason: parsed.reason };
+}
+
+/** `bash -lc LINE` is how many models call a shell. */
+function shellLine(argv: readonly string[]): string | undefined {
+  const [shell, flag, line] = argv;
+  const isShell = argv.length === 3 && SHELLS.has(shell ?? '') && /^-l?c$/.test(flag ?? '');
+  return isShell ? line : undefined;
+}
+
+function judgeAll(commands: readonly SimpleCommand[], cwd: string): Harmlessness {
+  const safe: SimpleCommand[] = [];
+  for (const command of commands) {
+    const judged = judgeSimple(command.words, cwd);
+    if ('reason' in judged) return { harmless: false, reason: judged.reason };
+    safe.push({ ...command, words: judged.words });
+  }
+  return { harmless: true, script: toScript(safe) };
+}
+
+function judgeSimple(words: readonly string[], cwd: string): { words: string[] } | { reason: string } {
+  const [name = '', ...args] = words;
+  if (args.some((arg) => arg.includes('\0'))) return { reason: 'it contains a NUL byte' };
+  if (name === 'git') {
+    const special = args.find((arg) => isSpecial(arg, cwd));
+    return special === undefined ? judgeGit(args, cwd) : { reason: `${special} is no ordinary file` };
+  }
+  const program = Object.hasOwn(HARMLESS_PROGRAMS, name) ? HARMLESS_PROGRAMS[name] : undefined;
+  if (program === undefined) return { reason: `${name || 'an empty name'} is not known to be harmless` };
+  const judged = program.judge?.(args) ?? judgeOptions(name, args, program);
+  if ('reason' in judged) return judged;
+  const reason = judgePaths(
+    name,
+    program.recursive ? [cwd, ...judged.paths] : judged.paths,
+    cwd,
+    program.recursive,
+  );
+  return reason === undefined ? { words: [...words] } : { reason };
+}
+
+function judgeOptions(
+  name: string,
+  args: readonly string[],
+  program: (typeof HARMLESS_PROGRAMS)[string],
+): { paths: string[] } | { reason: string } {
+  const read = readOptions(args, program);
+  if (!read.ok) return { reason: `${name} ${read.option} is not known to be harmless` };
+  if (read.operands.length > (program.most ?? Number.POSITIVE_INFINITY)) {
+    return { reason: `${name} with so many arguments is not known to be harmless` };
+  }
+  return { paths: program.operands === 'text' ? [] : [...read.operands, ...read.values] };
+}
+
+function judgePaths(
+  name: string,
+  paths: readonly string[],
+  cwd: string,
+  recursive = false,
+): string | undefined {
+  for (const path of paths) {
+    if (isSpecial(path, cwd)) return `${path} is no ordinary file`;
+    if (recursive && realPath(path, cwd) === '/') return `${name} would read the whole machine`;
+  }
+  return undefined;
+}
+
+/** Whether a path leads, by its text or through links, to where no ordinary files are. */
+function isSpecial(path: string, cwd: string): boolean {
+  const candidates = [resolve(cwd, path), realPath(path, cwd)];
+  const suspects = candidates.filter((path) => path !== '/dev/null' && !isWithin(path, '/dev/shm'));
+  return suspects.some((suspect) => SPECIAL_FOLDERS.some((folder) => isWithin(suspect, folder)));
+}
+
+function realPath(path: string, cwd: string): string {
+  try {
+    return realpathSync.native(path.startsWith('/') ? path : `${cwd}/${path}`);
+  } catch {
+    return resolve(cwd, path);
+  }
+}

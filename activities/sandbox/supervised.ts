@@ -1,0 +1,244 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, constants, openSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CadreError } from '../../protocol/index.ts';
+import { isAlive, killQuietly, killStrays, MARK_NAME, type StrayQuery } from './strays.ts';
+import { watchdog } from './watchdog.ts';
+
+export interface SupervisedCommand {
+  argv: readonly string[];
+  cwd: string;
+  environment: Readonly<Record<string, string>>;
+  /** Aborting it ends the command with all it started. */
+  signal: AbortSignal;
+  timeoutMs: number;
+  /** `argv` starts bubblewrap with `--info-fd 3`: then its inner process is signalled and waited for. */
+  sandboxed: boolean;
+  /** Output and errors in the order in which they were written; the command waits while this works. */
+  onOutput(chunk: Buffer): Promise<void> | void;
+}
+
+export interface SupervisedEnd {
+  /** 128 and the number of the signal for a command that a signal ended; 127: not found. */
+  exitCode: number;
+  signal?: NodeJS.Signals;
+  timedOut: boolean;
+  durationMs: number;
+}
+
+/** How long a command may take to end by itself once it is told to. */
+const GRACE_MS = 500;
+/** How long to wait for the rest of the output after everything was killed. */
+const DRAIN_MS = 3_000;
+const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGILL: 4,
+  SIGTRAP: 5,
+  SIGABRT: 6,
+  SIGBUS: 7,
+  SIGFPE: 8,
+  SIGKILL: 9,
+  SIGSEGV: 11,
+  SIGPIPE: 13,
+  SIGALRM: 14,
+  SIGTERM: 15,
+};
+
+/**
+ * Makes the pipe for the output, then waits for leave to start; a worker that died meanwhile never gives it.
+ * The output is a real pipe because Node would give a socket, on which `> /dev/stderr` fails.
+ */
+const GATE = `
+PATH=/usr/bin:/bin:/run/current-system/sw/bin mkfifo -m 600 "$1" && printf r >&3 && read -r leave <&3 || exit 125
+out=$1 sandboxed=$2
+shift 2
+if [ "$sandboxed" = 1 ]; then exec "$@" >"$out" 2>&1; else exec "$@" >"$out" 2>&1 3<&-; fi
+`;
+
+/**
+ * Runs a command in a session of its own. When this returns, nothing that the command started runs any more; the
+ * same holds soon after the worker was killed.
+ *
+ * @throws the reason of `signal` when it aborts, a CadreError when the command cannot be started
+ */
+export async function runSupervised(command: SupervisedCommand): Promise<SupervisedEnd> {
+  command.signal.throwIfAborted();
+  const started = performance.now();
+  const mark = randomUUID();
+  const pipePath = join(watchdog.folder, mark);
+  const child = spawn(
+    '/bin/sh',
+    ['-c', GATE, 'sh', pipePath, command.sandboxed ? '1' : '0', ...command.argv],
+    {
+      cwd: command.cwd,
+      detached: true,
+      env: { ...command.environment, [MARK_NAME]: mark },
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    },
+  );
+  const ended = endOf(child);
+  ended.catch(() => {});
+  const group = child.pid;
+  if (group === undefined) throw cannotStart(await ended.then(String, (error: Error) => error));
+  const run = new Run(command, group, mark, child.stdio[3] as Duplex);
+  try {
+    run.watchTime();
+    const output = await run.start(pipePath, ended);
+    const { code, signal } = await ended;
+    const durationMs = performance.now() - started;
+    await run.killRest();
+    await output.finish();
+    command.signal.throwIfAborted();
+    const exitCode = code ?? 128 + (SIGNAL_NUMBERS[signal ?? 'SIGKILL'] ?? 0);
+    return { exitCode, ...(signal === null ? {} : { signal }), timedOut: run.timedOut, durationMs };
+  } finally {
+    run.stopWatching();
+    await run.killRest();
+    watchdog.release(group, mark);
+    await rm(pipePath, { force: true });
+  }
+}
+
+type ChildEnd = { code: number | null; signal: NodeJS.Signals | null };
+
+function endOf(child: ChildProcess): Promise<ChildEnd> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+}
+
+/** One command while it runs: what may end it, and how all of it ends. */
+class Run {
+  timedOut = false;
+  readonly #command: SupervisedCommand;
+  readonly #group: number;
+  readonly #mark: string;
+  readonly #gate: Duplex;
+  readonly #started = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #killTimer: NodeJS.Timeout | undefined;
+  #info = '';
+  #isOver = false;
+
+  constructor(command: SupervisedCommand, group: number, mark: string, gate: Duplex) {
+    this.#command = command;
+    this.#group = group;
+    this.#mark = mark;
+    this.#gate = gate;
+    gate.on('error', () => {});
+  }
+
+  watchTime(): void {
+    this.#command.signal.addEventListener('abort', this.#stop, { once: true });
+    this.#timer = setTimeout(() => {
+      this.timedOut = true;
+      this.#stop();
+    }, this.#command.timeoutMs);
+  }
+
+  stopWatching(): void {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#killTimer);
+    this.#command.signal.removeEventListener('abort', this.#stop);
+  }
+
+  /** Opens the pipe, has the watchdog guard the group, and only then lets the command begin. */
+  async start(pipePath: string, ended: Promise<ChildEnd>): Promise<Output> {
+    const ready = await Promise.race([once(this.#gate, 'data'), ended]);
+    if (!Array.isArray(ready)) throw cannotStart(`its gate ended early (${ready.code ?? ready.signal})`);
+    const reader = openSync(pipePath, constants.O_RDONLY | constants.O_NONBLOCK);
+    // Held until the command has its own end: a pipe without writers would look ended before it began.
+    const writer = openSync(pipePath, constants.O_WRONLY);
+    const output = new Output(reader, this.#command.onOutput);
+    this.#gate.on('data', (chunk: Buffer) => {
+      this.#info += chunk.toString();
+    });
+    this.#gate.once('close', () => {
+      closeSync(writer);
+      void rm(pipePath, { force: true });
+    });
+    await watchdog.guard(this.#group, this.#mark);
+    this.#gate.write('go\n');
+    return output;
+  }
+
+  readonly #stop = (): void => {
+    const inner = this.#innerPid;
+    if (!this.#command.sandboxed) killQuietly(-this.#group, 'SIGTERM');
+    else if (inner !== undefined) killQuietly(-inner, 'SIGTERM');
+    this.#killTimer = setTimeout(() => killQuietly(-this.#group, 'SIGKILL'), GRACE_MS);
+  };
+
+  /** The first process inside the sandbox, as seen from outside; its end is the end of all in there. */
+  get #innerPid(): number | undefined {
+    const pid = /"child-pid": *(\d+)/.exec(this.#info)?.[1];
+    return pid === undefined ? undefined : Number(pid);
+  }
+
+  get #strays(): StrayQuery {
+    const durationMs = performance.now() - this.#started;
+    return { mark: this.#mark, leader: this.#group, durationMs };
+  }
+
+  async killRest(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    killQuietly(-this.#group, 'SIGKILL');
+    const inner = this.#innerPid;
+    if (!this.#command.sandboxed) await killStrays(this.#strays);
+    else if (inner !== undefined) await untilGone(inner);
+  }
+}
+
+async function untilGone(pid: number): Promise<void> {
+  killQuietly(pid, 'SIGKILL');
+  for (let waited = 0; waited < DRAIN_MS && (await isAlive(pid)); waited += 5) await sleep(5);
+}
+
+/** What the command writes, handed on piece by piece. */
+class Output {
+  readonly #socket: Socket;
+  readonly #done: Promise<void>;
+  #problem: unknown;
+
+  constructor(reader: number, onOutput: SupervisedCommand['onOutput']) {
+    this.#socket = new Socket({ fd: reader, readable: true, writable: false });
+    this.#done = this.#read(onOutput).catch((error: unknown) => {
+      this.#problem = error;
+    });
+  }
+
+  /** Waits for the rest, which is there already when every writer is gone. */
+  async finish(): Promise<void> {
+    const late = new AbortController();
+    await Promise.race([this.#done, sleep(DRAIN_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    late.abort();
+    this.#socket.destroy();
+    if (this.#problem !== undefined) throw this.#problem;
+  }
+
+  async #read(onOutput: SupervisedCommand['onOutput']): Promise<void> {
+    for await (const chunk of this.#socket) await onOutput(chunk as Buffer);
+  }
+}
+
+function cannotStart(why: unknown): CadreError {
+  const reason = why instanceof Error ? why.message : String(why);
+  const hint = reason.includes('E2BIG')
+    ? 'The command or the environment is too long: write the long part to a file first.'
+    : undefined;
+  return new CadreError('tool_failed', `The command could not be started: ${reason}`, {
+    ...(hint === undefined ? {} : { hint }),
+    cause: why,
+  });
+}

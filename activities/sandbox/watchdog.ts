@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import type { Writable } from 'node:stream';
+import { MARK_NAME } from './strays.ts';
+
+/**
+ * Reads `+ group mark` and `- group mark` until its input closes, which is when the worker is gone, however it went.
+ * Then it kills what is still listed, and removes the folder given as its argument.
+ */
+const SCRIPT = `
+live=' '
+while read -r change group mark; do
+  case $change in
+    +) live="$live$group:$mark " ;;
+    -) rest=' '
+       for entry in $live; do [ "$entry" = "$group:$mark" ] || rest="$rest$entry "; done
+       live=$rest ;;
+  esac
+done
+for entry in $live; do
+  kill -KILL -- "-\${entry%%:*}"
+  for environ in $(grep -lsF "${MARK_NAME}=\${entry#*:}" /proc/[0-9]*/environ); do
+    process=\${environ#/proc/}
+    kill -KILL "\${process%/environ}"
+  done
+done
+rm -rf -- "$1"
+`;
+
+/** One that lived shorter than this is not started again at once. */
+const RESTART_MS = 1_000;
+
+/** A small process beside the worker that ends the worker's commands should the worker be killed. */
+export class Watchdog {
+  readonly #guarded = new Map<number, string>();
+  #process: ChildProcess | undefined;
+  #folder: string | undefined;
+
+  /** A private folder that is removed when the worker ends. */
+  get folder(): string {
+    if (this.#folder === undefined || !existsSync(this.#folder)) {
+      this.#folder = mkdtempSync(join(tmpdir(), 'cadre-'));
+    }
+    return this.#folder;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** From when this resolves, the process group dies with the worker. */
+  async guard(group: number, mark: string): Promise<void> {
+    this.#guarded.set(group, mark);
+    if (this.#process === undefined) this.#start();
+    await this.#say('+', group, mark);
+  }
+
+  release(group: number, mark: string): void {
+    this.#guarded.delete(group);
+    void this.#say('-', group, mark);
+  }
+
+  #start(): void {
+    const child = spawn('/bin/sh', ['-c', SCRIPT, 'cadre-watchdog', this.folder], {
+      cwd: '/',
+      detached: true,
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    this.#process = child;
+    const started = performance.now();
+    const gone = () => {
+      if (this.#process !== child) return;
+      this.#process = undefined;
+      // One that cannot live is tried again with the next command, not in a loop.
+      if (this.#guarded.size > 0 && performance.now() - started > RESTART_MS) this.#start();
+    };
+    child.on('error', gone);
+    child.on('exit', gone);
+    child.stdin.on('error', () => {});
+    child.unref();
+    (child.stdin as Writable & { unref?(): void }).unref?.();
+    for (const [group, mark] of this.#guarded) void this.#say('+', group, mark);
+  }
+
+  #say(change: '+' | '-', group: number, mark: string): Promise<void> {
+    const input = this.#process?.stdin;
+    return new Promise((resolve) => {
+      if (input) input.write(`${change} ${group} ${mark}\n`, () => resolve());
+      else resolve();
+    });
+  }
+}
+
+/** The one of this process. */
+export const watchdog = new Watchdog();

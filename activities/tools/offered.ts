@@ -1,0 +1,192 @@
+import {
+  type AgentContext,
+  CadreError,
+  collabTools,
+  type Dialect,
+  type ErrorBody,
+  explain,
+  type OperationTool,
+  type PlannedCall,
+  type SessionSettings,
+} from '../../protocol/index.ts';
+import type { Tool } from './define-tool.ts';
+import type { OfferedTool } from './offered-tool.ts';
+import { isAllowed } from './tool-policy.ts';
+
+/** A call as the model made it. */
+export interface RawCall {
+  call_id: string;
+  name: string;
+  /** JSON, if all is well. */
+  arguments: string;
+}
+
+/** The tools that each dialect has for work with sub-agents. */
+const DIALECT_TOOLS: Readonly<Record<Dialect, readonly OperationTool[]>> = {
+  collab: collabTools,
+  named: [],
+  sessions: [],
+  mailbox: [],
+};
+
+/** Beside the tool's own time, for the way there and back. */
+const MARGIN_MS = 10_000;
+const SUMMARY_CHARACTERS = 120;
+
+/** What the model of this agent sees: the tools that its policy, its depth and the session's toggles leave. */
+export function offeredTools(
+  agent: AgentContext,
+  session: SessionSettings,
+  registry: readonly Tool[],
+): OfferedTool[] {
+  const isOffered = ({ name }: { name: string }) => standing(name, agent, session, registry) === 'offered';
+  const operations = DIALECT_TOOLS[agent.settings.dialect];
+  return [...registry.filter(isOffered).map(offerWork), ...operations.filter(isOffered).map(offerOperation)];
+}
+
+/** How the workflow runs one call, also of a tool that was not offered; never throws. */
+export function planCall(
+  agent: AgentContext,
+  session: SessionSettings,
+  registry: readonly Tool[],
+  call: RawCall,
+): PlannedCall {
+  const name = canonicalName(call.name, registry);
+  const all = offeredTools(agent, session, registry);
+  const offered = all.find((tool) => tool.name === name);
+  if (offered === undefined) {
+    return refuse(call, refusal(call.name, standing(name, agent, session, registry), agent, all));
+  }
+  const parsed = parseArguments(offered, call.arguments);
+  if ('error' in parsed) return refuse(call, parsed.error);
+  try {
+    return offered.plan({ call_id: call.call_id, name, arguments: parsed.value });
+  } catch (error) {
+    if (error instanceof CadreError) return refuse(call, error.body);
+    throw error;
+  }
+}
+
+/** The arguments of a call, checked, with defaults filled in; or the error that the model reads. */
+export function parseArguments(
+  tool: Pick<OfferedTool, 'parameters'>,
+  json: string,
+): { value: unknown } | { error: ErrorBody } {
+  let raw: unknown;
+  try {
+    raw = json.trim() === '' ? {} : JSON.parse(json);
+  } catch (error) {
+    return { error: invalidArguments((error as Error).message) };
+  }
+  const parsed = tool.parameters.safeParse(raw);
+  return parsed.success ? { value: parsed.data } : { error: invalidArguments(explain(parsed.error)) };
+}
+
+export function canonicalName(name: string, registry: readonly Tool[]): string {
+  return registry.find((tool) => tool.aliases?.includes(name))?.name ?? name;
+}
+
+/** Whether this agent may use the tool of that name, and if not, why. */
+type Standing = 'offered' | 'unknown' | 'not_allowed' | 'too_deep';
+
+function standing(
+  name: string,
+  agent: AgentContext,
+  session: SessionSettings,
+  registry: readonly Tool[],
+): Standing {
+  const isOperation = DIALECT_TOOLS[agent.settings.dialect].some((tool) => tool.name === name);
+  if (!isOperation && !registry.some((tool) => tool.name === name)) return 'unknown';
+  if (isSwitchedOff(name, isOperation, session)) return 'not_allowed';
+  if (!isAllowed(name, agent.settings.tool_policy)) return 'not_allowed';
+  return isOperation && agent.depth >= agent.settings.limits.max_depth ? 'too_deep' : 'offered';
+}
+
+function refusal(name: string, why: Standing, agent: AgentContext, all: readonly OfferedTool[]): ErrorBody {
+  const retryable = false;
+  if (why === 'too_deep') {
+    return { code: 'limit_depth', message: 'Agent depth limit reached. Solve the task yourself.', retryable };
+  }
+  const hint = `Available: ${all.length === 0 ? 'none' : all.map((tool) => tool.name).join(', ')}.`;
+  const shown = JSON.stringify(name.slice(0, 100));
+  if (why === 'unknown')
+    return { code: 'unknown_tool', message: `There is no tool ${shown}.`, hint, retryable };
+  const message = `The tool ${shown} is not available to this agent (role ${agent.settings.role}).`;
+  return { code: 'tool_not_allowed', message, hint, retryable };
+}
+
+function isSwitchedOff(name: string, isOperation: boolean, { tools }: SessionSettings): boolean {
+  if (isOperation) return !tools.subagent_tools;
+  const toggles: Record<string, boolean> = {
+    update_plan: tools.plan,
+    view_image: tools.view_image,
+    web_search: tools.web_search,
+  };
+  return toggles[name] === false;
+}
+
+function offerWork(tool: Tool): OfferedTool {
+  const { name, aliases, description, parameters } = tool;
+  return {
+    name,
+    ...(aliases === undefined ? {} : { aliases }),
+    description,
+    parameters,
+    plan: (call) => ({
+      kind: 'activity',
+      call_id: call.call_id,
+      name,
+      effects: tool.effects,
+      timeout_ms: tool.timeoutMs(call.arguments) + MARGIN_MS,
+      summary: summaryOf(tool, call.arguments),
+    }),
+  };
+}
+
+/** Only for people who watch: no reason to refuse a call. */
+function summaryOf(tool: Tool, args: unknown): string {
+  try {
+    return oneLine(tool.summary(args));
+  } catch {
+    return '';
+  }
+}
+
+function offerOperation({ name, description, parameters }: OperationTool): OfferedTool {
+  return {
+    name,
+    description,
+    parameters,
+    plan: (call) => ({
+      kind: 'operation',
+      call_id: call.call_id,
+      name,
+      arguments: call.arguments,
+      summary: oneLine(describeOperation(call.arguments)),
+    }),
+  };
+}
+
+/** What an operation works on: whom, and with which words. */
+function describeOperation(args: unknown): string {
+  const { agent_type, id, ids, message } = args as Record<string, string | string[] | undefined>;
+  return [agent_type, id, ids, message].flat().filter(Boolean).join(' ');
+}
+
+function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what would break the line, or the terminal
+  const line = text.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
+  return line.length <= SUMMARY_CHARACTERS ? line : `${line.slice(0, SUMMARY_CHARACTERS - 1)}…`;
+}
+
+function refuse(call: RawCall, error: ErrorBody): PlannedCall {
+  return { kind: 'refused', call_id: call.call_id, name: call.name, error, summary: error.code };
+}
+
+function invalidArguments(problem: string): ErrorBody {
+  return {
+    code: 'invalid_arguments',
+    message: `failed to parse function arguments: ${problem}`,
+    retryable: false,
+  };
+}

@@ -1,0 +1,88 @@
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, open, realpath, stat, statfs } from 'node:fs/promises';
+import { CadreError } from '../../protocol/index.ts';
+
+/** What lies here is no file of anybody's: devices, and the memory and environment of processes. */
+const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
+/** Ordinary files in memory. */
+const MEMORY_FOLDER = '/dev/shm/';
+/** File systems of the kernel, wherever they are mounted: proc, sysfs, debugfs, tracefs, cgroup. */
+const KERNEL_FILE_SYSTEMS = new Set([0x9fa0, 0x62656572, 0x64626720, 0x74726163, 0x63677270, 0x27e0eb]);
+
+/**
+ * Opens a file of a person's: never a device or a pipe, which could hang or never end, nor what shows the memory or
+ * environment of a process, where keys are.
+ *
+ * @throws a CadreError that names the path for everything that cannot be read
+ */
+export async function openOrdinaryFile(path: string): Promise<{ file: FileHandle; stats: Stats }> {
+  await refuseSpecial(path);
+  // Not blocking: opening a pipe without a writer would wait for ever.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  try {
+    const stats = await file.stat();
+    if (stats.isDirectory()) {
+      throw new CadreError('tool_failed', `${path} is a folder, not a file.`, { hint: 'Use list_dir.' });
+    }
+    if (!stats.isFile()) throw special(path);
+    // Again with what was really opened: the path may lead elsewhere by now.
+    await refuseSpecial(path, `/proc/self/fd/${file.fd}`);
+    return { file, stats };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/**
+ * The folder or file that a search starts from, after resolving links.
+ *
+ * @throws a CadreError when it is missing or special
+ */
+export async function ordinaryPath(path: string): Promise<{ real: string; stats: Stats }> {
+  await refuseSpecial(path);
+  const real = await realpath(path).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  const stats = await stat(real).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  if (!stats.isFile() && !stats.isDirectory()) throw special(path);
+  return { real, stats };
+}
+
+/** `opened` is another name of the same thing that no one can change meanwhile. */
+async function refuseSpecial(path: string, opened = path): Promise<void> {
+  const real = await realpath(opened).catch(() => path);
+  const isSpecial = SPECIAL_FOLDERS.some((folder) => real === folder || real.startsWith(`${folder}/`));
+  if (isSpecial && !real.startsWith(MEMORY_FOLDER)) throw special(path);
+  const system = await statfs(opened).catch(() => undefined);
+  if (process.platform === 'linux' && system !== undefined && KERNEL_FILE_SYSTEMS.has(Number(system.type))) {
+    throw special(path);
+  }
+}
+
+function special(path: string): CadreError {
+  return new CadreError(
+    'tool_failed',
+    `${path} is no ordinary file: devices, pipes and what the kernel shows are not read.`,
+  );
+}
+
+function unreadable(path: string, error: unknown): CadreError {
+  const code = (error as NodeJS.ErrnoException).code;
+  const reasons: Record<string, string> = {
+    ENOENT: 'does not exist',
+    EACCES: 'may not be read',
+    EPERM: 'may not be read',
+    ENOTDIR: 'leads through something that is not a folder',
+    ELOOP: 'leads through too many links',
+    ENAMETOOLONG: 'is too long a name',
+    ENXIO: 'is no ordinary file',
+  };
+  const reason = reasons[code ?? ''];
+  if (reason === undefined) throw error;
+  return new CadreError('tool_failed', `${path} ${reason}.`, { cause: error });
+}

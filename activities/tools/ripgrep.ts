@@ -1,0 +1,45 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { CadreError } from '../../protocol/index.ts';
+
+let known: string | undefined;
+
+/**
+ * The ripgrep that came with the package, else one on the PATH.
+ *
+ * @throws a CadreError that says how to get it
+ */
+export async function ripgrepProgram(path = process.env.PATH ?? ''): Promise<string> {
+  known ??= (await bundled()) ?? onPath(path);
+  if (known !== undefined) return known;
+  throw new CadreError('tool_failed', 'ripgrep, which searches the files, is not installed.', {
+    hint: 'A person can install it: npm install @vscode/ripgrep, or apt-get install ripgrep. Until then use shell with grep -rn.',
+  });
+}
+
+async function bundled(): Promise<string | undefined> {
+  try {
+    const { rgPath } = await import('@vscode/ripgrep');
+    return isExecutable(rgPath) ? rgPath : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Never from a folder that a repository may fill. */
+export function onPath(path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .filter((folder) => isAbsolute(folder) && !folder.includes('node_modules'))
+    .map((folder) => join(folder, 'rg'))
+    .find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,176 @@
+import { isAbsolute, join, resolve } from 'node:path';
+import { CancelledFailure } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import {
+  CadreError,
+  type ErrorBody,
+  refusalOutput,
+  type SessionSettings,
+  type ToolAnswer,
+  type ToolRequest,
+} from '../../protocol/index.ts';
+import { cutOutput, isTooLong, type Stored } from '../handles/cut-output.ts';
+import { storeOutput } from '../handles/handle-store.ts';
+import { activityContext, withHeartbeat } from '../heartbeat.ts';
+import type { SessionStore } from '../session-store.ts';
+import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
+import { canonicalName, parseArguments, planCall } from './offered.ts';
+
+export interface ToolDeps {
+  sessions: SessionStore;
+  /** Every tool of this worker; which of them an agent may use is decided by call. */
+  tools: readonly Tool[];
+  /** CADRE_HOME: where long outputs are stored. */
+  stateDir: string;
+  /** For sessions that brought no environment of their own: the worker's, already filtered. */
+  fallbackEnvironment: Readonly<Record<string, string>>;
+}
+
+export type ToolActivity = (request: ToolRequest) => Promise<ToolAnswer>;
+
+/** Of a message in an error; what is longer was not written for reading. */
+const MOST_MESSAGE = 4_000;
+/** How long a tool may take to end once it is told to; then it is left behind. */
+const LATE_MS = 1_500;
+/** How often a tool that only reads is tried when the machine is short of something. */
+const ATTEMPTS = 3;
+/** What passes: too many open files, short of memory, busy, a file server that was away. */
+const PASSING = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'EBUSY', 'ESTALE', 'ETIMEDOUT']);
+
+/** One activity for each tool, under its name and its aliases. */
+export function createToolActivities(deps: ToolDeps): Record<string, ToolActivity> {
+  const entries = deps.tools.flatMap((tool) => {
+    const run: ToolActivity = (request) => withHeartbeat((signal) => runTool(tool, request, deps, signal));
+    return [tool.name, ...(tool.aliases ?? [])].map((name) => [name, run] as const);
+  });
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Runs one call. Whatever goes wrong becomes an answer that the model can act on; only a cancellation is thrown, and
+ * trouble that passes, for tools that may be tried again.
+ */
+async function runTool(
+  tool: Tool,
+  request: ToolRequest,
+  deps: ToolDeps,
+  cancelled: AbortSignal,
+): Promise<ToolAnswer> {
+  const session = await deps.sessions.get(request.agent.session_id).catch((error: unknown) => {
+    if (tool.effects === 'none') throw error;
+    return error instanceof Error ? error : new Error(String(error));
+  });
+  if (session instanceof Error) return failure(bodyOf(session, `Nothing was run: ${tool.name}`));
+  const plan = planCall(request.agent, session, deps.tools, request.call);
+  if (plan.kind === 'refused') return failure(plan.error);
+  if (plan.kind === 'operation' || canonicalName(request.call.name, deps.tools) !== tool.name) {
+    return failure({
+      code: 'unknown_tool',
+      message: `${tool.name} cannot run a call of ${request.call.name}.`,
+    });
+  }
+  const parsed = parseArguments(tool, request.call.arguments);
+  if ('error' in parsed) return failure(parsed.error);
+
+  const timeoutMs = tool.timeoutMs(parsed.value);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const context = contextOf(request, session, deps, AbortSignal.any([cancelled, timeout]));
+  try {
+    const result = await untilAborted(tool.run(parsed.value, context), context.signal);
+    return await shortened(
+      typeof result === 'string' ? { output: result, success: true } : result,
+      request,
+      deps,
+    );
+  } catch (error) {
+    if (cancelled.aborted) throw cancelled.reason ?? new CancelledFailure('the call was cancelled');
+    if (timeout.aborted) {
+      return failure({
+        code: 'timeout',
+        message: `${tool.name} took longer than ${timeoutMs} ms and was stopped.`,
+      });
+    }
+    if (tool.effects === 'none' && mayPass(error)) throw passing(error);
+    return failure(bodyOf(error, tool.name));
+  }
+}
+
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let late: NodeJS.Timeout | undefined;
+  const abandoned = new Promise<never>((_, reject) => {
+    const giveUp = () => {
+      late = setTimeout(() => reject(signal.reason), LATE_MS);
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
+  });
+  abandoned.catch(() => {});
+  try {
+    return await Promise.race([work, abandoned]);
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+function contextOf(
+  { agent, call }: ToolRequest,
+  session: SessionSettings,
+  deps: ToolDeps,
+  signal: AbortSignal,
+): ToolContext {
+  const environment = session.environment ?? deps.fallbackEnvironment;
+  const folder = agent.settings.working_directory;
+  return {
+    agent,
+    callId: call.call_id,
+    environment,
+    signal,
+    nonInteractive: session.non_interactive,
+    stateDir: deps.stateDir,
+    resolve: (path) =>
+      isAbsolute(path) ? resolve(path) : resolve(folder, underHome(path, environment.HOME)),
+  };
+}
+
+function underHome(path: string, home: string | undefined): string {
+  if (home === undefined || !(path === '~' || path.startsWith('~/'))) return path;
+  return join(home, path.slice(1));
+}
+
+async function shortened(result: ToolResult, request: ToolRequest, deps: ToolDeps): Promise<ToolAnswer> {
+  const limit = request.agent.settings.limits.tool_output_limit;
+  if (result.handle !== undefined || !isTooLong(result.output, limit)) return result;
+  const stored: Stored = await storeOutput(deps.stateDir, { text: result.output }).then(
+    (handle) => ({ handle }),
+    (error: unknown) => ({ problem: messageOf(error) }),
+  );
+  const output = cutOutput(result.output, limit, stored);
+  return 'handle' in stored ? { ...result, output, handle: stored.handle } : { ...result, output };
+}
+
+function failure(body: ErrorBody): ToolAnswer {
+  const answer = {
+    output: refusalOutput({ ...body, message: body.message.slice(0, MOST_MESSAGE) }),
+    success: false,
+  };
+  return body.code === 'approval_unavailable' ? { ...answer, approval_missing: true } : answer;
+}
+
+function bodyOf(error: unknown, tool: string): ErrorBody {
+  if (error instanceof CadreError) return error.body;
+  return { code: 'tool_failed', message: `${tool} failed: ${messageOf(error)}`, retryable: false };
+}
+
+function mayPass(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code ?? '';
+  const attempt = activityContext()?.info.attempt ?? ATTEMPTS;
+  return PASSING.has(code) && attempt < ATTEMPTS;
+}
+
+function passing(error: unknown): ApplicationFailure {
+  return ApplicationFailure.create({ type: 'tool_failed', message: messageOf(error), nonRetryable: false });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
