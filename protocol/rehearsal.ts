@@ -1,6 +1,5 @@
-/** The provider that plays the built-in script, and the name its model goes by. */
+/** The provider that plays the built-in script; its model has the same name. */
 export const REHEARSAL_PROVIDER = 'rehearsal';
-export const REHEARSAL_MODEL = 'rehearsal';
 
 /** Said on stderr at every start that has no real model. */
 export const REHEARSAL_NOTICE = `No model is configured: a built-in rehearsal script plays the model. It surveys the current folder, whatever the task says; the agents, commands and waits are real.

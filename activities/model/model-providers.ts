@@ -1,9 +1,4 @@
-import {
-  CadreError,
-  type ProviderSettings,
-  REHEARSAL_MODEL,
-  REHEARSAL_PROVIDER,
-} from '../../protocol/index.ts';
+import { CadreError, type ProviderSettings, REHEARSAL_PROVIDER } from '../../protocol/index.ts';
 import { type Endpoint, type Environment, endpointOf } from './providers/endpoint.ts';
 import { HttpProvider } from './providers/http-provider.ts';
 import { ModelList } from './providers/list.ts';
@@ -47,13 +42,6 @@ export class ModelProviders {
   async models(name: string, configured: ConfiguredProviders): Promise<string[]> {
     if (isScripted(name, configured)) return configured[name]?.models ?? [name];
     return this.#list.offered(this.#endpoint(name, configured));
-  }
-
-  /** The model to use when none is named; throws `unknown_model`, listing the models, when that is not clear. */
-  async chooseModel(name: string, configured: ConfiguredProviders): Promise<string> {
-    if (name === REHEARSAL_PROVIDER) return REHEARSAL_MODEL;
-    if (isScripted(name, configured)) return configured[name]?.models?.[0] ?? name;
-    return this.#list.choose(this.#endpoint(name, configured));
   }
 
   #make(name: string, configured: ConfiguredProviders): ModelProvider {

@@ -1,11 +1,17 @@
-import type { AgentContext, ModelAnswer, ModelRequest, SessionSettings } from '../../protocol/index.ts';
+import type {
+  AgentContext,
+  ModelAnswer,
+  ModelRequest,
+  PlannedCall,
+  SessionSettings,
+  ToolCall,
+} from '../../protocol/index.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { ConversationCache, ReadPrefix } from './conversation-cache.ts';
 import { toFailure } from './model-error.ts';
 import type { ModelProviders } from './model-providers.ts';
-import { planCalls } from './plan-calls.ts';
 import type { ModelCall } from './providers/provider.ts';
 import { TextTail } from './text-tail.ts';
 import { declarationOf } from './tool-schemas.ts';
@@ -17,6 +23,8 @@ export interface ModelDeps {
   providers: ModelProviders;
   instructionsFor(agent: AgentContext): Promise<string>;
   offeredTools(agent: AgentContext, session: SessionSettings): OfferedTool[];
+  /** How the workflow runs a call, also one of a tool that was not offered; never throws. */
+  planCall(agent: AgentContext, session: SessionSettings, call: ToolCall): PlannedCall;
 }
 
 /**
@@ -58,7 +66,16 @@ async function answer(
   );
   deps.conversations.append(pointer.agent_id, reply.items);
   const calls = reply.items.filter((item) => item.type === 'tool_call');
-  return { ...reply, calls: planCalls(calls, tools, final) };
+  return {
+    ...reply,
+    calls: calls.map((call) => (final ? tooLate(call) : deps.planCall(agent, session, call))),
+  };
+}
+
+/** This call was to bring an answer only: the turn has no steps left. */
+function tooLate({ call_id, name }: ToolCall): PlannedCall {
+  const error = { code: 'limit_steps', message: 'No tools were on offer: answer with text.' } as const;
+  return { kind: 'refused', call_id, name, error, summary: error.code };
 }
 
 function callOf(
@@ -69,7 +86,7 @@ function callOf(
   return {
     agent: { id: agent.agent_id, role: settings.role },
     attempt: activityContext()?.info.attempt ?? 1,
-    model: session.model_aliases[settings.model] ?? settings.model,
+    model: settings.model,
     working_directory: settings.working_directory,
     ...(settings.reasoning_effort === undefined ? {} : { reasoning_effort: settings.reasoning_effort }),
     ...(agent.depth > 0 || session.output_schema === undefined

@@ -105,7 +105,7 @@ function findStep(
   throw scriptError(
     path,
     list,
-    `has no step left for answer ${played + 1} (it has ${ends}); add one, or "otherwise" to the agent`,
+    `there is no step left for answer ${played + 1} (it has ${ends}); add one, or "otherwise" to the agent`,
   );
 }
 

@@ -34,6 +34,10 @@ engine.registerFilter('trim', (value: unknown) => String(value ?? '').trim());
 engine.registerFilter('lines', (value: unknown) => lines(value).length);
 engine.registerFilter('first_line', (value: unknown) => lines(value)[0] ?? '');
 engine.registerFilter('last_line', (value: unknown) => lines(value).at(-1) ?? '');
+engine.registerFilter('head', (value: unknown, count: unknown = 10) =>
+  lines(value).slice(0, Number(count)).join('\n'),
+);
+engine.registerFilter('body', body);
 engine.registerFilter('indent', (value: unknown, width: unknown = 2) =>
   String(value ?? '').replaceAll(/^(?=.)/gm, ' '.repeat(Number(width))),
 );
@@ -54,6 +58,15 @@ export function fillText(template: string, scope: object): string {
     : typeof value === 'object'
       ? JSON.stringify(value)
       : String(value);
+}
+
+/** What a tool has to say, without the line about its end; for a refusal, its reason. */
+function body(value: unknown): string {
+  const error = (value as { error?: { message?: unknown } } | null | undefined)?.error;
+  if (error !== undefined) return `(${error.message})`;
+  return String(value ?? '')
+    .replace(/^(exit code|stopped after) [^\n]*\n?/, '')
+    .trim();
 }
 
 /** Lines that hold something. */
