@@ -66,7 +66,8 @@ function body(value: unknown): string {
   if (error !== undefined) return `(${error.message})`;
   return String(value ?? '')
     .replace(/^(exit code|stopped after) [^\n]*\n?/, '')
-    .trim();
+    .replace(/^\s*\n/, '')
+    .trimEnd();
 }
 
 /** Lines that hold something. */
