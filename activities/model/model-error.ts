@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import { CadreError, type ErrorCode } from '../../protocol/index.ts';
 
 /** A model call that failed; a retryable one may pass when it is tried again, not before `retryAfterMs`. */
@@ -18,16 +18,18 @@ export class ModelError extends CadreError {
 
 /**
  * An error as Temporal carries it: `type` is the code, the details hold the whole error body, and Temporal tries
- * again as the error says. Errors that are not ours pass unchanged.
+ * again as the error says. What nobody has foreseen is `internal`, and may pass.
  */
-export function toFailure(error: unknown): unknown {
-  if (!(error instanceof CadreError)) return error;
-  const retryAfterMs = error instanceof ModelError ? error.retryAfterMs : undefined;
+export function toFailure(error: unknown): TemporalFailure {
+  if (error instanceof TemporalFailure) return error;
+  const known =
+    error instanceof CadreError ? error : new CadreError('internal', String(error), { retryable: true });
+  const retryAfterMs = known instanceof ModelError ? known.retryAfterMs : undefined;
   return ApplicationFailure.create({
-    message: error.message,
-    type: error.code,
-    nonRetryable: !error.retryable,
-    details: [error.body],
+    message: known.message,
+    type: known.code,
+    nonRetryable: !known.retryable,
+    details: [known.body],
     ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
   });
 }

@@ -5,9 +5,6 @@ import { pathToFileURL } from 'node:url';
 import { answerEvents, type ScriptedAnswer } from './wire-answers.ts';
 import { type SeenRequest, seenRequest } from './wire-requests.ts';
 
-export type { ScriptedAnswer } from './wire-answers.ts';
-export type { SeenRequest } from './wire-requests.ts';
-
 /** What can go wrong with an answer. */
 export type Fault =
   | {

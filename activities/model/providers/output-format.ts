@@ -6,7 +6,7 @@ export function outputFormat(schema: Schema): { name: string; schema: Schema; st
 }
 
 /** Whether every object in the schema is closed and requires all that it names, as providers want of strict schemas. */
-export function isStrict(schema: unknown): boolean {
+function isStrict(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrict);
   if (typeof schema !== 'object' || schema === null) return true;
   const node = schema as Schema;

@@ -110,7 +110,7 @@ function findStep(
 }
 
 /** How many answers of a model the conversation holds: what it made in one go counts as one. */
-export function countAnswers(items: readonly Item[]): number {
+function countAnswers(items: readonly Item[]): number {
   return items.filter((item, index) => isMade(item) && !isMade(items[index - 1])).length;
 }
 

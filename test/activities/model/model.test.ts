@@ -193,6 +193,15 @@ test('a failure tells Temporal whether and when to try again, and carries the wh
   });
 });
 
+test('what nobody has foreseen is an internal error that may pass', async () => {
+  const deps = { sessions: { get: () => Promise.reject(new TypeError('oops')) } } as unknown as ModelDeps;
+  await expect(run(quietEnvironment(), createModelActivity(deps), request(task))).rejects.toMatchObject({
+    type: 'internal',
+    nonRetryable: false,
+    message: 'TypeError: oops',
+  });
+});
+
 test('a refusal is not tried again', async () => {
   const { model } = await setUp({ fault: { kind: 'status', status: 401, message: 'who are you?' } });
   await expect(run(quietEnvironment(), model, request(task))).rejects.toMatchObject({
