@@ -1,6 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 
 /** Smaller payloads stay readable for everybody, and would gain little. */
 const THRESHOLD_BYTES = 4 * 1024;
@@ -9,7 +9,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 const ENCODING = 'binary/zstd';
 const encoding = new TextEncoder().encode(ENCODING);
 
-const { Payload: PayloadProto } = temporal.api.common.v1;
+const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 /** Compresses payloads above 4 KiB with zstd. What it cannot read it passes on, and the converter reports it. */
 export const compression: PayloadCodec = {

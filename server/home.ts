@@ -1,0 +1,75 @@
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import envPaths from 'env-paths';
+import { CadreError } from '../protocol/index.ts';
+
+const paths = envPaths('cadre', { suffix: '' });
+/** On Linux that is the state folder of the XDG convention; other platforms have none. */
+const state = process.platform === 'linux' ? paths.log : paths.data;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** CADRE_HOME: where this person's server, sessions and handles live; by default the platform's state folder. */
+export function cadreHome(environment: Environment = process.env): string {
+  return resolve(environment.CADRE_HOME || state);
+}
+
+/** Where what was fetched is kept; by default the platform's cache folder. */
+export function cacheDir(environment: Environment = process.env): string {
+  return resolve(environment.CADRE_CACHE || paths.cache);
+}
+
+/**
+ * Makes sure that a folder of CADRE_HOME exists and can be written.
+ *
+ * @throws CadreError `home_unwritable`
+ */
+export function ensureFolder(home: string, ...parts: string[]): string {
+  const folder = join(home, ...parts);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return folder;
+  } catch (error) {
+    throw unwritable(home, error);
+  }
+}
+
+/** The error for a CADRE_HOME in which nothing can be kept. */
+export function unwritable(home: string, cause: unknown): CadreError {
+  return new CadreError(
+    'home_unwritable',
+    `CADRE_HOME cannot be written: ${home} (${reasonOf(home, cause)}).`,
+    {
+      hint: 'Set CADRE_HOME to a folder of yours with some free space, or mend this one.',
+      cause,
+    },
+  );
+}
+
+function reasonOf(home: string, cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  switch (code) {
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return isFolder(home) ? 'something in it is in the way' : 'it is not a folder';
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission denied';
+    case 'EROFS':
+      return 'the file system is read-only';
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'the disk is full';
+    default:
+      return cause instanceof Error ? cause.message : String(cause);
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
