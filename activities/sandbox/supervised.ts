@@ -75,16 +75,7 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
   const started = performance.now();
   const mark = randomUUID();
   const pipePath = join(watchdog.folder, mark);
-  const child = spawn(
-    '/bin/sh',
-    ['-c', GATE, 'sh', pipePath, command.sandboxed ? '1' : '0', ...command.argv],
-    {
-      cwd: command.cwd,
-      detached: true,
-      env: { ...command.environment, [MARK_NAME]: mark },
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-    },
-  );
+  const child = startGate(command, pipePath, mark);
   const ended = endOf(child);
   ended.catch(() => {});
   const group = child.pid;
@@ -105,6 +96,20 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
     await run.killRest();
     watchdog.release(group, mark);
     await rm(pipePath, { force: true });
+  }
+}
+
+function startGate(command: SupervisedCommand, pipePath: string, mark: string): ChildProcess {
+  const args = ['-c', GATE, 'sh', pipePath, command.sandboxed ? '1' : '0', ...command.argv];
+  try {
+    return spawn('/bin/sh', args, {
+      cwd: command.cwd,
+      detached: true,
+      env: { ...command.environment, [MARK_NAME]: mark },
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    });
+  } catch (error) {
+    throw cannotStart(error);
   }
 }
 

@@ -187,6 +187,7 @@ function invalidArguments(problem: string): ErrorBody {
   return {
     code: 'invalid_arguments',
     message: `failed to parse function arguments: ${problem}`,
+    hint: 'Nothing was done. Call it again with arguments that follow the schema.',
     retryable: false,
   };
 }

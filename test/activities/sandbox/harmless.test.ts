@@ -1,0 +1,277 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { judgeCommand } from '../../../activities/sandbox/harmless.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cadre-harmless-'));
+  writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n');
+  symlinkSync('/proc', join(folder, 'p'));
+  symlinkSync('/proc/self/environ', join(folder, 'innocent.txt'));
+  symlinkSync('/', join(folder, 'all'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const harmless = (command: string | string[]) => judgeCommand(command, folder).harmless;
+
+test.each([
+  'ls',
+  'ls -la a.txt',
+  'cat a.txt',
+  'cat -n a.txt | head -5',
+  'head -n 5 a.txt && tail -3 a.txt',
+  'wc -l a.txt; pwd',
+  "grep -rn 'two' .",
+  'grep -A3 -e two a.txt',
+  'rg --hidden -n -g "*.ts" two .',
+  "find . -name '*.txt' -type f -maxdepth 2",
+  "find . ! -name x -size +1k -printf '%p\\n'",
+  "sed -n '1,20p' a.txt",
+  "sed -n '$p' a.txt",
+  'echo hello world',
+  "printf '%s\\n' a",
+  'date +%s',
+  'stat -c %s a.txt',
+  'sort -n a.txt | uniq -c',
+  'git status -sb',
+  'git --no-pager log --oneline -5',
+  'git diff --stat -- a.txt',
+  'cat /dev/null',
+  ["bash -lc 'ls'"].join(''),
+])('plain reading is harmless: %s', (line) => {
+  if (line.startsWith('bash')) expect(harmless(['bash', '-lc', 'ls -l | wc -l'])).toBe(true);
+  else expect(judgeCommand(line, folder)).toMatchObject({ harmless: true });
+});
+
+test.each([
+  'rm a.txt',
+  'touch x',
+  'cat a.txt > b.txt',
+  'ls $(touch x)',
+  '/bin/ls',
+  './ls',
+  'sh -c ls',
+  'bash -c ls',
+  'env ls',
+  'xargs rm',
+  'ls | xargs rm',
+  'ls | sh',
+  'X=1 ls',
+  'LD_PRELOAD=./x.so ls',
+  'find . -delete',
+  'find . -exec rm {} +',
+  "find . -exec rm '{}' ';'",
+  'find . -execdir id',
+  'find . -ok id',
+  'find . -fprint x',
+  'find . -fprintf x y',
+  'find . -fls x',
+  'find -L . -name x',
+  'find -files0-from a.txt',
+  'grep -R x .',
+  'rg --pre id x',
+  'rg --pre=id x',
+  'rg --hostname-bin id x',
+  'rg -z x',
+  'rg -L x',
+  'rg --follow x',
+  'sed -i s/a/b/ a.txt',
+  "sed -n '1w x' a.txt",
+  "sed -n '1e id' a.txt",
+  "sed '1p' a.txt",
+  "sed -n '1p' -i a.txt",
+  "sed -n '1p;w x' a.txt",
+  'sort -o a.txt a.txt',
+  'sort --output=x a.txt',
+  'sort --outp=x a.txt',
+  'sort --compress-program=id a.txt',
+  'sort -T /x a.txt',
+  'uniq a.txt b.txt',
+  'tail -f a.txt',
+  'tail --follow a.txt',
+  'tree -o x',
+  'date -s 2020-01-01',
+  'date 01010000',
+  'date --set=2020-01-01',
+  'file -C -m x',
+  'git push',
+  'git -c core.pager=id status',
+  'git --exec-path=. status',
+  'git -C /x status',
+  'git diff --output=x',
+  'git diff --outp=x',
+  'git diff --ext-diff',
+  'git diff --no-index a b',
+  'git log --output x',
+  'git show --textconv',
+  'git log --ext-diff',
+  'git branch -D main',
+  'git grep -O id',
+  'git commit -m x',
+  'git constructor',
+  'constructor',
+  'toString x',
+  '__proto__',
+  'hostname evil',
+  'whoami x',
+  'ps e',
+  'awk 1',
+  'perl -e 1',
+  'cat /proc/self/environ',
+  'cat /proc/1/environ',
+  'cat ../../../../../../proc/self/environ',
+  'cat p/self/environ',
+  'cat innocent.txt',
+  'cat all/proc/self/environ',
+  'ls -l /dev/fd/3',
+  'cat /dev/zero',
+  'grep -f /proc/self/environ a.txt',
+  'grep --file=/proc/self/environ a.txt',
+  'grep -r x /',
+  'grep -r x all',
+  'rg x /',
+  'find /',
+  'find / -name environ',
+  'du -s /',
+  'git diff /proc/self/environ a.txt',
+  'cd / && rg x',
+  'export A=1',
+  'eval ls',
+  'exec ls',
+  'source a.txt',
+  '. a.txt',
+  'time ls',
+  'if true; then ls; fi',
+  'function ls { id; }',
+  'alias ls=id',
+  'command ls',
+  'tee x',
+])('what could do more than read is not harmless: %s', (line) => {
+  expect(judgeCommand(line, folder)).toMatchObject({ harmless: false });
+});
+
+test('arguments are judged word by word when they come as a list', () => {
+  expect(harmless(['ls', '-l', 'a; rm b'])).toBe(true);
+  expect(harmless(['rm', 'x'])).toBe(false);
+  expect(harmless(['bash', '-lc', 'rm x'])).toBe(false);
+  expect(harmless(['bash', '-c', 'ls', 'rm'])).toBe(false);
+  expect(harmless([''])).toBe(false);
+  expect(harmless(['cat', 'a\0b'])).toBe(false);
+});
+
+test('no harmless command, however it is put together, changes the folder it runs in', () => {
+  const words = fc.constantFrom(
+    ...['ls', 'cat', 'find', 'sed', 'git', 'grep', 'rg', 'sort', 'uniq', 'echo', 'tail', 'diff', 'tree'],
+    ...[
+      '-n',
+      '-i',
+      '-o',
+      '-w',
+      '-delete',
+      '-exec',
+      '-r',
+      '-f',
+      '--output',
+      '--output=out',
+      'status',
+      'diff',
+      'log',
+    ],
+    ...[
+      'a.txt',
+      'out',
+      '.',
+      '1p',
+      "'1w out'",
+      '|',
+      '&&',
+      ';',
+      '>',
+      '$(touch out)',
+      '`touch out`',
+      '&',
+      '-name',
+      '--',
+      '1',
+    ],
+  );
+  const before = readdirSync(folder);
+  fc.assert(
+    fc.property(fc.array(words, { minLength: 1, maxLength: 6 }), (parts) => {
+      const judged = judgeCommand(parts.join(' '), folder);
+      fc.pre(judged.harmless);
+      if (!judged.harmless) return;
+      try {
+        execFileSync('/bin/sh', ['-c', judged.script], { cwd: folder, stdio: 'ignore', timeout: 10_000 });
+      } catch {
+        // That it fails is fine.
+      }
+      expect(readdirSync(folder)).toEqual(before);
+    }),
+    { numRuns: 40, maxSkipsPerRun: 1_000 },
+  );
+});
+
+function repository(): string {
+  const repo = mkdtempSync(join(folder, 'repo-'));
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=n', '-c', 'user.email=e', ...args], { cwd: repo, stdio: 'ignore' });
+  git('init', '-q');
+  writeFileSync(join(repo, 'f.txt'), 'a\n');
+  git('add', '.');
+  git('commit', '-qm', 'first');
+  writeFileSync(join(repo, 'f.txt'), 'b\n');
+  return repo;
+}
+
+test.each([
+  ['core.fsmonitor', 'touch pwned'],
+  ['diff.external', 'touch pwned'],
+  ['core.pager', 'touch pwned'],
+  ['core.hooksPath', 'hooks'],
+])('a repository whose %s is a program does not get it run', (key, value) => {
+  const repo = repository();
+  execFileSync('git', ['config', key, value], { cwd: repo });
+  for (const line of [
+    'git status',
+    'git diff',
+    'git log -p',
+    'git show',
+    'git ls-files',
+    'git rev-parse --show-toplevel',
+  ]) {
+    const judged = judgeCommand(line, repo);
+    if (!judged.harmless) throw new Error(judged.reason);
+    execFileSync('/bin/sh', ['-c', judged.script], { cwd: repo, stdio: 'ignore' });
+  }
+  expect(readdirSync(repo)).not.toContain('pwned');
+});
+
+test.each([
+  '[filter "x"]\n\tclean = touch pwned',
+  '[core] bare = false\n[core][filter "x"]clean = id',
+  '[include]\n\tpath = other',
+  '[includeIf "gitdir:/"]\n\tpath = other',
+  '[gpg]\n\tprogram = id',
+  '[extensions]\n\tworktreeConfig = true',
+  '[remote "o"]\n\tpromisor = true',
+])('git is not harmless in a repository with settings that could run programs: %j', (settings) => {
+  const repo = repository();
+  writeFileSync(join(repo, '.git', 'config'), settings);
+  expect(judgeCommand('git status', repo).harmless).toBe(false);
+  mkdirSync(join(repo, 'sub'));
+  expect(judgeCommand('git log', join(repo, 'sub')).harmless).toBe(false);
+});
+
+test('a folder that is a repository itself is judged like one', () => {
+  const bare = mkdtempSync(join(folder, 'bare-'));
+  writeFileSync(join(bare, 'HEAD'), 'ref: refs/heads/main');
+  mkdirSync(join(bare, 'objects'));
+  mkdirSync(join(bare, 'refs'));
+  writeFileSync(join(bare, 'config'), '[filter "x"]\nclean = id\n');
+  expect(judgeCommand('git status', bare).harmless).toBe(false);
+});
