@@ -15,6 +15,8 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
   stdio: 'inherit',
 });
 cpSync('roles', `${next}/roles`, { recursive: true });
+const rehearsal = 'activities/model/script/rehearsal.yaml';
+cpSync(rehearsal, `${next}/${rehearsal}`);
 chmodSync(`${next}/cli/main.js`, 0o755);
 
 const silent = { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error };

@@ -1,9 +1,9 @@
 import { Client } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { dataConverter } from '../codec/index.ts';
 import { CadreError, type ConnectOptions } from '../protocol/index.ts';
-import { readPrefix, readSession } from './session-query.ts';
+import { readAgentSettings, readSession } from './session-query.ts';
 import type { CadreWorker, WorkerOptions } from './types.ts';
 import { workflowCode } from './workflow-code.ts';
 
@@ -14,13 +14,24 @@ const GRACE_MS = 10_000;
 /** After grace and cancellation, this long until the worker is given up. */
 const FORCE_MS = 5_000;
 
-let runtimeInstalled = false;
+type Log = (line: string) => void;
+/** Where the one runtime of this process logs to; undefined before it is installed. */
+let log: Log | undefined;
 
 /** Cadre owns the signals of its processes: the SDK would stop the worker that has to process an interrupt. */
-function installRuntime(): void {
-  if (runtimeInstalled) return;
-  runtimeInstalled = true;
-  Runtime.install({ shutdownSignals: [], telemetryOptions: { logging: { forward: {}, filter: 'ERROR' } } });
+function installRuntime(to: Log): void {
+  const installed = log !== undefined;
+  log = to;
+  if (installed) return;
+  Runtime.install({
+    shutdownSignals: [],
+    // What goes wrong for an agent is told by its events and errors; this is for whoever looks into the SDK.
+    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      const error = meta?.error instanceof Error ? `: ${meta.error.message}` : '';
+      log?.(`${level} ${message}${error}`);
+    }),
+    telemetryOptions: { logging: { forward: {}, filter: 'WARN' } },
+  });
 }
 
 /**
@@ -29,7 +40,7 @@ function installRuntime(): void {
  * @throws CadreError `temporal_unreachable` when nothing answers at the address
  */
 export async function createWorker(options: WorkerOptions): Promise<CadreWorker> {
-  installRuntime();
+  installRuntime(options.onLog ?? (() => {}));
   const namespace = options.namespace ?? 'default';
   const connection = options.connection ?? (await connect(options));
   const client = new Client({ connection, namespace, dataConverter: dataConverter() });
@@ -63,7 +74,7 @@ function activities(options: WorkerOptions, client: Client) {
   return createActivities({
     client,
     readSession: readSession(client),
-    readPrefix: readPrefix(client),
+    readAgentSettings: readAgentSettings(client),
     environment: options.environment ?? process.env,
     stateDir: options.stateDir,
     tools: options.tools ?? [],

@@ -28,5 +28,7 @@ export function readAgentSettings(client: Client) {
 }
 
 function ask<T>(client: Client, agent: AgentId, query: string): Promise<T> {
-  return client.withDeadline(Date.now() + DEADLINE_MS, () => client.workflow.getHandle(agent).query<T>(query));
+  return client.withDeadline(Date.now() + DEADLINE_MS, () =>
+    client.workflow.getHandle(agent).query<T>(query),
+  );
 }

@@ -13,6 +13,8 @@ export interface WorkerOptions extends ConnectOptions {
   tools?: Tool[];
   /** Answer queries and take input, but make no model calls and run no tools: for a command that only asks. */
   workflowsOnly?: boolean;
+  /** Told of warnings and errors of the Temporal SDK, a line each. */
+  onLog?: (line: string) => void;
   /** Most agents and activities at work in this process. */
   maxCachedWorkflows?: number;
 }

@@ -1,0 +1,81 @@
+import type { Client } from '@temporalio/client';
+import {
+  type AgentContext,
+  type AgentId,
+  type AgentSettings,
+  filterEnvironment,
+  type SessionId,
+  type SessionSettings,
+  type Wire,
+} from '../protocol/index.ts';
+import { AgentSettingsStore } from './agent-settings.ts';
+import { ConversationCache } from './model/conversation-cache.ts';
+import { createModelActivity } from './model/model.ts';
+import { ModelProviders } from './model/model-providers.ts';
+import { conversationReader } from './model/read-conversation.ts';
+import { instructionsFor } from './roles/instructions.ts';
+import { createResolveRole } from './roles/resolve-role.ts';
+import { CachedSessionStore } from './session-store.ts';
+import { terminateAgents } from './terminate-agents.ts';
+import { builtinTools } from './tools/builtin-tools.ts';
+import type { Tool } from './tools/define-tool.ts';
+import { offeredTools, planCall } from './tools/offered.ts';
+import { createToolActivities } from './tools/run-tool.ts';
+
+export interface ActivityDeps {
+  client: Client;
+  /** Reads the shared settings of a session from its root. */
+  readSession(session: SessionId): Promise<SessionSettings>;
+  /** Reads an agent's settings from it. */
+  readAgentSettings(agent: AgentId): Promise<AgentSettings>;
+  /** Where keys are found; what commands may see of it is filtered. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** CADRE_HOME. */
+  stateDir: string;
+  /** A team's own tools. One that bears a built-in's name takes its place. */
+  tools: readonly Tool[];
+}
+
+/** Everything that agents have done for them: model calls, tools, roles, ending what does not answer. */
+export function createActivities(deps: ActivityDeps) {
+  const tools = registry(deps.tools);
+  const sessions = new CachedSessionStore(deps.readSession);
+  const settings = new AgentSettingsStore(deps.readAgentSettings);
+  const providers = new ModelProviders(deps.environment);
+
+  const withSettings =
+    <R extends { agent: AgentContext }, A>(run: (request: R) => Promise<A>) =>
+    async (request: Wire<R>): Promise<A> =>
+      run({ ...request, agent: await settings.complete(request.agent) } as unknown as R);
+
+  const model = createModelActivity({
+    sessions,
+    providers,
+    conversations: new ConversationCache(),
+    readPrefix: conversationReader(deps.client),
+    instructionsFor,
+    offeredTools: (agent, session) => offeredTools(agent, session, tools),
+    planCall: (agent, session, call) => planCall(agent, session, tools, call),
+  });
+  const toolActivities = createToolActivities({
+    sessions,
+    tools,
+    stateDir: deps.stateDir,
+    fallbackEnvironment: filterEnvironment(deps.environment),
+  });
+  return {
+    ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),
+    model: withSettings(model),
+    resolve_role: createResolveRole({
+      sessions,
+      tools,
+      listModels: (provider, session) => providers.models(provider, session.model_providers),
+    }),
+    terminate_agents: terminateAgents(deps.client),
+  };
+}
+
+function registry(own: readonly Tool[]): Tool[] {
+  const names = new Set(own.map((tool) => tool.name));
+  return [...own, ...builtinTools.filter((tool) => !names.has(tool.name))];
+}
