@@ -63,8 +63,9 @@ export interface NoteAnswer extends SubmissionAnswer {
 export interface Undecodable {
   undecodable: { encoding: string; reason: string };
 }
+const undecodableSchema = z.object({ undecodable: z.object({ encoding: z.string(), reason: z.string() }) });
 export function isUndecodable(value: unknown): value is Undecodable {
-  return typeof value === 'object' && value !== null && 'undecodable' in value;
+  return undecodableSchema.safeParse(value).success;
 }
 
 /** Checks a payload from outside; never throws. A bare string counts as the message of `send_input`. */
