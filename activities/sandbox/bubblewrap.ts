@@ -19,7 +19,9 @@ export const PROTECTED_NAMES = ['.git', '.cadre', '.codex', '.agents'] as const;
 const PARTS_OF_RUN = ['/run/current-system', '/run/wrappers', '/run/opengl-driver'];
 
 /** Through these root could set up the machine, also without any capability. */
-const PARTS_OF_PROC = ['acpi', 'bus', 'fs', 'irq', 'scsi', 'sys', 'sysrq-trigger'].map((part) => `/proc/${part}`);
+const PARTS_OF_PROC = ['acpi', 'bus', 'fs', 'irq', 'scsi', 'sys', 'sysrq-trigger'].map(
+  (part) => `/proc/${part}`,
+);
 
 /** A private folder in memory: where temporary files go when nothing else may be written. */
 const SCRATCH = '/dev/shm';

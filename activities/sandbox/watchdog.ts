@@ -43,6 +43,8 @@ export class Watchdog {
   get folder(): string {
     if (this.#folder === undefined || !existsSync(this.#folder)) {
       this.#folder = mkdtempSync(join(tmpdir(), 'cadre-'));
+      // At once, so that the folder does not stay when the worker is killed before its first command runs.
+      if (this.#process === undefined) this.#start();
     }
     return this.#folder;
   }

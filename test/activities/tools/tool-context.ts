@@ -31,7 +31,11 @@ export function sessionWith(settings: Record<string, unknown> = {}): SessionSett
 /** What a tool gets when it runs in `folder`. */
 export function contextIn(
   folder: string,
-  options: { settings?: Partial<AgentSettings>; signal?: AbortSignal; environment?: Record<string, string> } = {},
+  options: {
+    settings?: Partial<AgentSettings>;
+    signal?: AbortSignal;
+    environment?: Record<string, string>;
+  } = {},
 ): ToolContext {
   return {
     agent: agentIn({ ...options.settings, working_directory: folder }),

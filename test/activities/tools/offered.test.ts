@@ -1,0 +1,163 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
+import { defineTool } from '../../../activities/tools/define-tool.ts';
+import { offeredTools, planCall } from '../../../activities/tools/offered.ts';
+import { agentSettingsSchema } from '../../../protocol/index.ts';
+import { agentIn, sessionWith } from './tool-context.ts';
+
+const WORK = ['shell', 'read_file', 'list_dir', 'grep_files', 'update_plan'];
+const SUB_AGENTS = ['spawn_agent', 'send_input', 'wait', 'close_agent'];
+
+const names = (agent = agentIn({ working_directory: '/' }), session = sessionWith()) =>
+  offeredTools(agent, session, builtinTools).map((tool) => tool.name);
+const plan = (
+  name: string,
+  args: string,
+  agent = agentIn({ working_directory: '/' }),
+  session = sessionWith(),
+) => planCall(agent, session, builtinTools, { call_id: 'c1', name, arguments: args });
+const limited = (max_depth: number) => agentSettingsSchema.shape.limits.parse({ max_depth });
+
+describe('what is offered', () => {
+  test('all tools for work and those of the dialect', () => {
+    expect(names()).toEqual([...WORK, ...SUB_AGENTS]);
+  });
+
+  test('toggles take away the plan and the sub-agent tools', () => {
+    expect(names(undefined, sessionWith({ tools: { plan: false } }))).not.toContain('update_plan');
+    expect(names(undefined, sessionWith({ tools: { subagent_tools: false } }))).toEqual(WORK);
+  });
+
+  test('at the depth limit the sub-agent tools are not there', () => {
+    expect(names(agentIn({ working_directory: '/', limits: limited(1) }, 1))).toEqual(WORK);
+    expect(names(agentIn({ working_directory: '/', limits: limited(0) }, 0))).toEqual(WORK);
+    expect(names(agentIn({ working_directory: '/', limits: limited(2) }, 1))).toContain('spawn_agent');
+  });
+
+  test('the policy of the agent counts for both kinds', () => {
+    const tool_policy = { allow: [['exec_command', 'wait', 'read_file']], deny: ['read_*'] };
+    expect(names(agentIn({ working_directory: '/', tool_policy }))).toEqual(['shell', 'wait']);
+  });
+});
+
+describe('a planned call', () => {
+  test('of a tool for work becomes an activity with time to spare', () => {
+    expect(plan('shell', '{"command": "npm test\\n --watch", "timeout_ms": 5000}')).toEqual({
+      kind: 'activity',
+      call_id: 'c1',
+      name: 'shell',
+      effects: 'some',
+      timeout_ms: 30_000,
+      summary: 'npm test --watch',
+    });
+    expect(plan('read_file', '{"path":"a"}')).toMatchObject({
+      kind: 'activity',
+      effects: 'none',
+      summary: 'a',
+    });
+    expect(plan('local_shell', '{"command":["ls"]}')).toMatchObject({ kind: 'activity', name: 'shell' });
+  });
+
+  test('of a sub-agent tool becomes an operation with its defaults filled in', () => {
+    expect(plan('wait', '{"ids":["worker-1"]}')).toEqual({
+      kind: 'operation',
+      call_id: 'c1',
+      name: 'wait',
+      arguments: { ids: ['worker-1'], mode: 'any' },
+      summary: 'worker-1',
+    });
+    expect(plan('spawn_agent', '{"message":"look","agent_type":"explorer"}')).toMatchObject({
+      summary: 'explorer look',
+    });
+  });
+
+  test.each([
+    ['shell', '{"command": '],
+    ['shell', 'null'],
+    ['shell', '[]'],
+    ['shell', '{}'],
+    ['shell', ''],
+    ['read_file', '{"path": 5}'],
+    ['read_file', '{"path":"a","more":1}'],
+    ['read_file', '{"path":"a","__proto__":{"limit":1}}'],
+    ['wait', '{"ids":[]}'],
+    ['wait', '{"ids":["a"],"timeout_ms":0}'],
+    ['spawn_agent', '{"message":"a","items":[]}'],
+    ['spawn_agent', '{"message":"   "}'],
+  ])('with wrong arguments is refused in words: %s %s', (name, args) => {
+    expect(plan(name, args)).toMatchObject({
+      kind: 'refused',
+      error: {
+        code: 'invalid_arguments',
+        message: expect.stringMatching(/^failed to parse function arguments: ./),
+      },
+    });
+  });
+
+  test('of an unknown tool is refused with the names that are known', () => {
+    expect(plan('rm_rf', '{}')).toMatchObject({
+      kind: 'refused',
+      name: 'rm_rf',
+      error: { code: 'unknown_tool', hint: `Available: ${[...WORK, ...SUB_AGENTS].join(', ')}.` },
+    });
+  });
+
+  test('of a tool that is taken away says so', () => {
+    const denied = agentIn({ working_directory: '/', tool_policy: { allow: [], deny: ['shell'] } });
+    for (const name of ['shell', 'local_shell']) {
+      expect(plan(name, '{"command":"ls"}', denied)).toMatchObject({ error: { code: 'tool_not_allowed' } });
+    }
+    const off = sessionWith({ tools: { subagent_tools: false, plan: false } });
+    expect(plan('spawn_agent', '{"message":"x"}', undefined, off)).toMatchObject({
+      error: { code: 'tool_not_allowed' },
+    });
+    expect(plan('update_plan', '{}', undefined, off)).toMatchObject({ error: { code: 'tool_not_allowed' } });
+  });
+
+  test('of a sub-agent tool at the depth limit is refused whatever its arguments', () => {
+    const deep = agentIn({ working_directory: '/', limits: limited(1) }, 1);
+    for (const name of SUB_AGENTS) {
+      expect(plan(name, '{"message":"x"}', deep)).toMatchObject({
+        kind: 'refused',
+        error: { code: 'limit_depth', message: 'Agent depth limit reached. Solve the task yourself.' },
+      });
+    }
+  });
+
+  test('is refused or planned, but never throws, whatever the model writes', () => {
+    const name = fc.oneof(
+      fc.constantFrom(...WORK, ...SUB_AGENTS, 'local_shell', '__proto__', 'constructor'),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(name, fc.oneof(fc.string(), fc.json()), (tool, args) => {
+        expect(['activity', 'operation', 'refused']).toContain(plan(tool, args).kind);
+      }),
+    );
+  });
+
+  test('survives a summary that throws and shows control characters to nobody', () => {
+    const odd = defineTool({
+      name: 'odd',
+      description: 'Odd.',
+      effects: 'none',
+      parameters: z.strictObject({ text: z.string() }),
+      summary: ({ text }) => {
+        if (text === '') throw new Error('no text');
+        return text;
+      },
+      run: async () => '',
+    });
+    const call = (text: string) =>
+      planCall(agentIn({ working_directory: '/' }), sessionWith(), [odd], {
+        call_id: 'c',
+        name: 'odd',
+        arguments: JSON.stringify({ text }),
+      });
+    expect(call('')).toMatchObject({ kind: 'activity', summary: '' });
+    expect(call('a\u001b[31m\nb')).toMatchObject({ summary: 'a [31m b' });
+    expect(call('x'.repeat(500)).summary).toHaveLength(120);
+  });
+});

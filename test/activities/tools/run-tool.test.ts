@@ -1,0 +1,249 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CancelledFailure } from '@temporalio/activity';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { handlePath } from '../../../activities/handles/handle-store.ts';
+import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
+import { defineTool, type Tool, type ToolResult } from '../../../activities/tools/define-tool.ts';
+import { createToolActivities, type ToolDeps } from '../../../activities/tools/run-tool.ts';
+import type { AgentSettings, ToolAnswer } from '../../../protocol/index.ts';
+import { CadreError } from '../../../protocol/index.ts';
+import { eventually, processesWith, uniqueSeconds } from '../sandbox/processes.ts';
+import { agentIn, sessionWith } from './tool-context.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cadre-run-tool-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Call {
+  name: string;
+  args?: unknown;
+  settings?: Partial<AgentSettings>;
+  deps?: Partial<ToolDeps>;
+  session?: Record<string, unknown>;
+  environment?: MockActivityEnvironment;
+}
+
+async function call({
+  name,
+  args = {},
+  settings = {},
+  deps = {},
+  session = {},
+  environment,
+}: Call): Promise<ToolAnswer> {
+  const activities = createToolActivities({
+    sessions: { get: async () => sessionWith(session) },
+    tools: builtinTools,
+    stateDir: join(folder, 'state'),
+    fallbackEnvironment: { PATH: process.env.PATH ?? '/usr/bin:/bin', FALLBACK: 'yes' },
+    ...deps,
+  });
+  const run = activities[name];
+  if (run === undefined) throw new Error(`no activity ${name}`);
+  const request = {
+    agent: agentIn({ sandbox_mode: 'danger-full-access', ...settings, working_directory: folder }),
+    call: {
+      type: 'tool_call' as const,
+      call_id: 'c1',
+      name,
+      arguments: typeof args === 'string' ? args : JSON.stringify(args),
+    },
+  };
+  return (await (environment ?? new MockActivityEnvironment()).run(run, request)) as ToolAnswer;
+}
+
+const errorOf = (answer: ToolAnswer) => JSON.parse(answer.output).error;
+
+function toolThat(
+  run: (signal: AbortSignal) => Promise<ToolResult | string>,
+  spec: Partial<Tool> = {},
+): Tool {
+  const tool = defineTool({
+    name: 'custom',
+    description: 'For this test.',
+    effects: 'some',
+    parameters: z.strictObject({}),
+    run: (_, { signal }) => run(signal),
+  });
+  return { ...tool, ...spec };
+}
+const custom = (tool: Tool, more: Partial<Call> = {}) =>
+  call({ name: 'custom', deps: { tools: [tool] }, ...more });
+
+test('a tool runs under its name and under its alias', async () => {
+  expect(await call({ name: 'shell', args: { command: 'echo hi' } })).toMatchObject({ success: true });
+  expect((await call({ name: 'local_shell', args: { command: ['echo', 'hi'] } })).output).toContain('hi\n');
+});
+
+test('commands get the environment of the session, or else that of the worker', async () => {
+  const own = { environment: { PATH: '/usr/bin:/bin', OWN: 'yes' } };
+  const withOwn = await call({ name: 'shell', args: { command: 'env' }, session: own });
+  expect(withOwn.output).toContain('OWN=yes');
+  expect(withOwn.output).not.toContain('FALLBACK');
+  expect((await call({ name: 'shell', args: { command: 'env' } })).output).toContain('FALLBACK=yes');
+});
+
+test('a path may be relative, absolute or under the home folder', async () => {
+  writeFileSync(join(folder, 'a.txt'), 'text\n');
+  const session = { environment: { HOME: folder } };
+  for (const path of ['a.txt', './x/../a.txt', join(folder, 'a.txt'), '~/a.txt']) {
+    expect((await call({ name: 'read_file', args: { path }, session })).output).toBe('1\ttext');
+  }
+});
+
+test('the rule for tools and the arguments are checked again when the call runs', async () => {
+  const tool_policy = { allow: [], deny: ['shell'] };
+  const denied = await call({
+    name: 'shell',
+    args: { command: `touch ${folder}/x` },
+    settings: { tool_policy },
+  });
+  expect(denied.success).toBe(false);
+  expect(errorOf(denied)).toMatchObject({ code: 'tool_not_allowed' });
+  expect(existsSync(join(folder, 'x'))).toBe(false);
+  expect(errorOf(await call({ name: 'read_file', args: '{"path"' }))).toMatchObject({
+    code: 'invalid_arguments',
+    message: expect.stringContaining('failed to parse function arguments'),
+  });
+});
+
+test('a missing approval is marked, so that the run can end accordingly', async () => {
+  const answer = await call({
+    name: 'shell',
+    args: { command: 'touch x' },
+    settings: { approval_policy: 'untrusted' },
+  });
+  expect(answer).toMatchObject({ success: false, approval_missing: true });
+  expect(errorOf(answer).code).toBe('approval_unavailable');
+});
+
+test('the plan of update_plan travels with the answer', async () => {
+  const plan = [{ step: 'a', status: 'in_progress' }];
+  expect(await call({ name: 'update_plan', args: { plan } })).toMatchObject({
+    success: true,
+    plan: { plan },
+  });
+});
+
+test('a long output is cut and stored', async () => {
+  const answer = await custom(toolThat(async () => 'line of text\n'.repeat(10_000)));
+  expect(answer.output.length).toBeLessThan(41_000);
+  expect(answer.output).toContain(`stored as ${answer.handle}`);
+  const path = handlePath(join(folder, 'state'), answer.handle as string) as string;
+  expect(readFileSync(path, 'utf8')).toHaveLength(130_000);
+});
+
+test('a long output that cannot be stored is shown cut all the same', async () => {
+  writeFileSync(join(folder, 'state'), 'a file, no folder');
+  const answer = await custom(toolThat(async () => 'x'.repeat(100_000)));
+  expect(answer).toMatchObject({ success: true, output: expect.stringContaining('could not be stored') });
+  expect(answer.handle).toBeUndefined();
+});
+
+test('whatever a tool throws becomes an answer without a stack', async () => {
+  const failing = (error: unknown) => custom(toolThat(async () => Promise.reject(error)));
+  expect(
+    errorOf(await failing(new CadreError('tool_failed', 'No luck.', { hint: 'Try again.' }))),
+  ).toMatchObject({
+    code: 'tool_failed',
+    message: 'No luck.',
+    hint: 'Try again.',
+  });
+  const plain = await failing(new TypeError('x is not a function'));
+  expect(plain.success).toBe(false);
+  expect(errorOf(plain)).toEqual({
+    code: 'tool_failed',
+    message: 'custom failed: x is not a function',
+    retryable: false,
+  });
+  expect(errorOf(await failing('just text')).message).toBe('custom failed: just text');
+  expect((await failing(new Error('y'.repeat(1e6)))).output.length).toBeLessThan(5_000);
+});
+
+test('a tool that takes too long is stopped, even when it does not listen', async () => {
+  const tool = toolThat(() => new Promise(() => {}), { timeoutMs: () => 300 });
+  expect(errorOf(await custom(tool))).toMatchObject({
+    code: 'timeout',
+    message: expect.stringContaining('300 ms'),
+  });
+});
+
+test('trouble that passes is thrown for tools that only read, and told for tools with effects', async () => {
+  const busy = () => Promise.reject(Object.assign(new Error('too many open files'), { code: 'EMFILE' }));
+  await expect(custom(toolThat(busy, { effects: 'none' }))).rejects.toMatchObject({ nonRetryable: false });
+  expect(errorOf(await custom(toolThat(busy)))).toMatchObject({ code: 'tool_failed' });
+  const third = new MockActivityEnvironment({ attempt: 3 });
+  expect(errorOf(await custom(toolThat(busy, { effects: 'none' }), { environment: third }))).toMatchObject({
+    code: 'tool_failed',
+  });
+});
+
+test('settings that cannot be read run nothing: told for effects, thrown for reads', async () => {
+  let ran = false;
+  const run = async () => {
+    ran = true;
+    return '';
+  };
+  const sessions = { get: () => Promise.reject(new Error('no answer')) };
+  const told = await custom(toolThat(run), { deps: { tools: [toolThat(run)], sessions } });
+  expect(errorOf(told).message).toContain('Nothing was run');
+  const reading = toolThat(run, { effects: 'none' });
+  await expect(custom(reading, { deps: { tools: [reading], sessions } })).rejects.toThrow('no answer');
+  expect(ran).toBe(false);
+});
+
+test('a cancelled command is gone when the cancellation is thrown', async () => {
+  const seconds = uniqueSeconds();
+  const environment = new MockActivityEnvironment();
+  const running = call({
+    name: 'shell',
+    args: { command: `sleep ${seconds} & sleep ${seconds}` },
+    environment,
+  });
+  running.catch(() => {});
+  expect(await eventually(() => processesWith(`sleep\0${seconds}`).length === 2)).toBe(true);
+  environment.cancel();
+  await expect(running).rejects.toBeInstanceOf(CancelledFailure);
+  expect(processesWith(seconds)).toEqual([]);
+});
+
+test('a tool that ignores its cancellation is left behind', async () => {
+  const environment = new MockActivityEnvironment();
+  let told = false;
+  const deaf = toolThat(async (signal) => {
+    signal.addEventListener('abort', () => {
+      told = true;
+    });
+    await sleep(60_000, undefined, { ref: false });
+    return '';
+  });
+  const running = custom(deaf, { environment });
+  running.catch(() => {});
+  await sleep(100);
+  environment.cancel();
+  await expect(running).rejects.toBeInstanceOf(CancelledFailure);
+  expect(told).toBe(true);
+});
+
+test('heartbeats go on while a tool runs', async () => {
+  const environment = new MockActivityEnvironment();
+  let beats = 0;
+  environment.on('heartbeat', () => {
+    beats++;
+  });
+  await custom(
+    toolThat(async () => {
+      while (beats < 3) await sleep(20);
+      return '';
+    }),
+    { environment },
+  );
+  expect(beats).toBeGreaterThanOrEqual(3);
+});

@@ -1,0 +1,193 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { handlePath } from '../../../activities/handles/handle-store.ts';
+import { detectSandbox, type SandboxState } from '../../../activities/sandbox/detect-sandbox.ts';
+import type { ToolResult } from '../../../activities/tools/define-tool.ts';
+import { createShell, shell } from '../../../activities/tools/shell.ts';
+import type { AgentSettings } from '../../../protocol/index.ts';
+import { eventually, processesWith, uniqueSeconds } from '../sandbox/processes.ts';
+import { contextIn } from './tool-context.ts';
+
+const none: SandboxState = {
+  works: false,
+  reason: 'no bubblewrap',
+  hint: 'Install it: apt-get install bubblewrap',
+};
+const state = await detectSandbox();
+if (!state.works) console.warn(`some tests are skipped: ${state.reason}. ${state.hint}`);
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cadre-shell-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const free: Partial<AgentSettings> = { sandbox_mode: 'danger-full-access' };
+
+async function run(
+  args: Record<string, unknown>,
+  options: Parameters<typeof contextIn>[1] = { settings: free },
+  tool = shell,
+): Promise<ToolResult> {
+  const result = await tool.run(tool.parameters.parse(args), contextIn(folder, options));
+  return typeof result === 'string' ? { output: result, success: true } : result;
+}
+
+test('the result tells exit code, duration and output', async () => {
+  const { output, success } = await run({ command: 'echo a; echo b >&2; exit 3' });
+  expect(output).toMatch(/^exit code 3, \d+\.\d s\na\nb\n$/);
+  expect(success).toBe(false);
+  expect(await run({ command: ['printf', '%s', '$HOME *'] })).toMatchObject({
+    success: true,
+    output: expect.stringContaining('\n$HOME *'),
+  });
+});
+
+test('a command runs in the working directory, or where it is told to', async () => {
+  expect((await run({ command: 'pwd' })).output).toContain(`\n${folder}\n`);
+  expect((await run({ command: 'pwd', workdir: '/' })).output).toContain('\n/\n');
+  await expect(run({ command: 'pwd', workdir: 'missing' })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+  });
+  writeFileSync(join(folder, 'file'), '');
+  await expect(run({ command: 'pwd', workdir: 'file' })).rejects.toThrow('is not a folder');
+});
+
+test('a signal, an unknown command and a time-out are told in words', async () => {
+  expect((await run({ command: 'kill -KILL $$' })).output).toMatch(/^exit code 137 \(SIGKILL\)/);
+  const missing = await run({ command: ['no-such-command'] });
+  expect(missing.output).toMatch(/^exit code 127.*\n.*no-such-command.*not found/);
+  const late = await run({ command: 'echo begun; sleep 60', timeout_ms: 2_000 });
+  expect(late.output).toMatch(/^stopped after the time limit of 2000 ms .*\nbegun\n$/);
+  expect(late.success).toBe(false);
+});
+
+test('invalid UTF-8 and NUL bytes are shown, CRLF stays', async () => {
+  const { output } = await run({ command: String.raw`printf 'a\377b\0c\r\n'` });
+  expect(output).toContain('a\ufffdb\u2400c\r\n');
+});
+
+test('a long output is cut in the middle and stored whole', async () => {
+  const { output, handle } = await run({ command: 'seq 1 200000' });
+  expect(output.length).toBeLessThan(41_000);
+  expect(output).toMatch(/^exit code 0.*\n1\n2\n/);
+  expect(output).toContain(`stored as ${handle}`);
+  expect(output.endsWith('199999\n200000\n')).toBe(true);
+  const whole = readFileSync(handlePath(join(folder, '.state'), handle as string) as string, 'utf8');
+  expect(whole.split('\n')).toHaveLength(200_001);
+});
+
+test('100 MB of output are stored whole and cut to a readable size', async () => {
+  const { handle } = await run({ command: 'head -c 100000000 /dev/zero' });
+  expect(statSync(handlePath(join(folder, '.state'), handle as string) as string).size).toBe(100_000_000);
+});
+
+test('an interrupt ends the call with its reason within two seconds, and the process group with it', {
+  retry: 2,
+}, async () => {
+  const seconds = uniqueSeconds();
+  const controller = new AbortController();
+  const running = run(
+    { command: `sleep ${seconds} & sleep ${seconds}` },
+    { settings: free, signal: controller.signal },
+  );
+  running.catch(() => {});
+  expect(await eventually(() => processesWith(`sleep\0${seconds}`).length === 2)).toBe(true);
+  const started = Date.now();
+  controller.abort(new Error('interrupted'));
+  await expect(running).rejects.toThrow('interrupted');
+  expect(Date.now() - started).toBeLessThan(2_000);
+  expect(processesWith(seconds)).toEqual([]);
+});
+
+test.each([
+  { command: '' },
+  { command: '  ' },
+  { command: [] },
+  { command: 'a\0b' },
+  { command: ['a\0b'] },
+  { command: 'ls', timeout_ms: 0 },
+  { command: 'ls', timeout_ms: -1 },
+  { command: 'ls', timeout_ms: 1e12 },
+  { command: 'ls', timeout_ms: 1.5 },
+  { command: 'ls', workdir: '' },
+  { command: 'ls', other: 1 },
+  { cmd: 'ls' },
+])('wrong arguments are refused: %j', (args) => {
+  expect(shell.parameters.safeParse(args).success).toBe(false);
+});
+
+test('a command that is too long is refused with a way out', async () => {
+  await expect(run({ command: `echo ${'x'.repeat(200_000)}` })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    hint: 'Write the long part to a file first.',
+  });
+});
+
+test('without a sandbox only harmless commands run, and the refusal counts as a missing approval', async () => {
+  const tool = createShell(async () => none);
+  writeFileSync(join(folder, 'a.txt'), 'content\n');
+  expect((await run({ command: 'cat a.txt | wc -l' }, {}, tool)).output).toMatch(/^exit code 0, .*\n\s*1\n$/);
+  const refused = await run({ command: 'touch b.txt' }, {}, tool);
+  expect(refused).toMatchObject({ success: false, approval_missing: true });
+  expect(JSON.parse(refused.output).error).toMatchObject({
+    code: 'approval_unavailable',
+    message: expect.stringContaining('touch is not known to be harmless'),
+    hint: expect.stringContaining('apt-get install bubblewrap'),
+  });
+  expect(existsSync(join(folder, 'b.txt'))).toBe(false);
+});
+
+test('a program of the same name in the repository is not what runs as harmless', async () => {
+  const tool = createShell(async () => none);
+  writeFileSync(join(folder, 'ls'), `#!/bin/sh\ntouch ${folder}/pwned\n`, { mode: 0o755 });
+  await run({ command: 'ls' }, { environment: { PATH: `${folder}:/usr/bin:/bin` } }, tool);
+  expect(existsSync(join(folder, 'pwned'))).toBe(false);
+});
+
+test('under the policy untrusted only harmless commands run, whatever contains them', async () => {
+  for (const tool of [createShell(async () => none), shell]) {
+    for (const sandbox_mode of ['workspace-write', 'danger-full-access'] as const) {
+      const settings = { approval_policy: 'untrusted', sandbox_mode } as const;
+      expect((await run({ command: 'ls' }, { settings }, tool)).success).toBe(true);
+      const refused = await run({ command: 'touch b.txt' }, { settings }, tool);
+      expect(refused).toMatchObject({ success: false, approval_missing: true });
+    }
+  }
+  expect(existsSync(join(folder, 'b.txt'))).toBe(false);
+});
+
+describe.skipIf(!state.works)('with a sandbox', () => {
+  test.each(['on-request', 'never'] as const)(
+    'policy %s asks nobody: the sandbox contains the command',
+    async (approval_policy) => {
+      const settings = { approval_policy };
+      expect((await run({ command: 'touch b.txt' }, { settings })).success).toBe(true);
+      expect(existsSync(join(folder, 'b.txt'))).toBe(true);
+      const readOnly = await run(
+        { command: 'touch c.txt' },
+        { settings: { ...settings, sandbox_mode: 'read-only' } },
+      );
+      expect(readOnly).toMatchObject({ success: false });
+      expect(readOnly.approval_missing).toBeUndefined();
+      expect(existsSync(join(folder, 'c.txt'))).toBe(false);
+    },
+  );
+
+  test('a command that is not found is told as such', async () => {
+    expect((await run({ command: ['no-such-command'] }, {})).output).toMatch(
+      /^exit code 127.*\n.*no-such-command.*not found/,
+    );
+  });
+
+  test('what the shell cannot see: the environment of the worker', async () => {
+    const { output } = await run(
+      { command: 'env; cat /proc/*/environ | tr "\\0" "\\n"' },
+      { environment: { PATH: '/usr/bin:/bin', ONLY: 'this' } },
+    );
+    expect(output).toContain('ONLY=this');
+    expect(output).not.toContain('VITEST');
+  });
+});
