@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { SandboxMode } from '../../protocol/index.ts';
 
@@ -26,9 +26,12 @@ const PARTS_OF_PROC = ['acpi', 'bus', 'fs', 'irq', 'scsi', 'sys', 'sysrq-trigger
 /** A private folder in memory: where temporary files go when nothing else may be written. */
 const SCRATCH = '/dev/shm';
 
-/** Always: read all, write nothing, see no other process, reach no network, and end with whoever started it. */
-export const BASE_ARGUMENTS: readonly string[] = [
-  ...['--ro-bind', '/', '/'],
+/** Where sockets of others lie in a folder that commands may write to: terminals, displays, keys. */
+const SOCKET_FOLDERS = /^(tmux-|ssh-|\.X11-unix$|\.ICE-unix$)/;
+
+const READ_ALL = ['--ro-bind', '/', '/'];
+/** Always: see no other process, reach no network, and end with whoever started it. */
+const ISOLATION: readonly string[] = [
   ...['--dev', '/dev'],
   ...['--proc', '/proc'],
   ...PARTS_OF_PROC.flatMap((part) => ['--ro-bind-try', part, part]),
@@ -37,6 +40,8 @@ export const BASE_ARGUMENTS: readonly string[] = [
   ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net'],
   ...['--die-with-parent', '--new-session'],
 ];
+/** What every call uses, to find out whether it works. */
+export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION];
 
 export interface SandboxedCommand {
   mode: Exclude<SandboxMode, 'danger-full-access'>;
@@ -53,11 +58,15 @@ export interface SandboxedCommand {
 /** The command line that runs a command inside the sandbox; bubblewrap reports the inner process on descriptor 3. */
 export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand): string[] {
   const roots = command.mode === 'workspace-write' ? writableRoots(command.workingDirectory) : [];
+  // The whole as a writable root comes before what makes parts of it private.
+  const isAllWritable = roots.includes('/');
   return [
     bubblewrap.program,
-    ...BASE_ARGUMENTS,
+    ...(isAllWritable ? ['--bind', '/', '/'] : READ_ALL),
+    ...ISOLATION,
     ...bubblewrap.privileges,
-    ...roots.flatMap((root) => ['--bind', root, root]),
+    ...roots.filter((root) => root !== '/').flatMap((root) => ['--bind', root, root]),
+    ...socketFolders().flatMap((path) => ['--tmpfs', path]),
     ...readOnlyInside(roots, command.stateDir).flatMap((path) => ['--ro-bind', path, path]),
     ...temporaryFolder(roots, command.environment.TMPDIR),
     ...['--chdir', command.cwd],
@@ -67,12 +76,27 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
   ];
 }
 
-/** Outer ones first, so that an inner one is not covered again. */
+/** Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one. */
 export function writableRoots(workingDirectory: string): string[] {
   const roots = ['/tmp', workingDirectory]
     .filter((path) => existsSync(path))
     .map((path) => realpathSync(path));
-  return [...new Set(roots)].sort((a, b) => a.length - b.length);
+  return [...new Set(roots)]
+    .filter(
+      (root) =>
+        !['/proc', '/sys'].some((kernel) => isWithin(root, kernel)) && !['/dev', '/run'].includes(root),
+    )
+    .sort((a, b) => a.length - b.length);
+}
+
+function socketFolders(): string[] {
+  try {
+    return readdirSync('/tmp', { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && SOCKET_FOLDERS.test(entry.name))
+      .map((entry) => join('/tmp', entry.name));
+  } catch {
+    return [];
+  }
 }
 
 function readOnlyInside(roots: readonly string[], stateDir: string): string[] {

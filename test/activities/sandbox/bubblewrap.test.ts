@@ -31,12 +31,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(outside, { recursive: true, force: true }));
 
-async function run(mode: 'read-only' | 'workspace-write', script: string, stateDir = join(outside, 'state')) {
+async function run(
+  mode: 'read-only' | 'workspace-write',
+  script: string,
+  stateDir = join(outside, 'state'),
+  workingDirectory = work,
+) {
   if (!state.works) throw new Error('no sandbox');
   let output = '';
   const argv = bubblewrapArgv(state.bubblewrap, {
     mode,
-    workingDirectory: work,
+    workingDirectory,
     cwd: work,
     stateDir,
     environment,
@@ -164,6 +169,43 @@ describe.skipIf(!state.works)('inside the sandbox', () => {
     for (const word of ['mounted', 'made', 'set', 'devices', 'docker.sock'])
       expect(output).not.toContain(`${word}\n`);
     expect(output).toContain('end');
+  });
+
+  test('a working directory that is the whole machine opens neither processes nor devices nor sockets', async () => {
+    process.env.CADRE_TEST_SECRET_KEY = 'hidden-value';
+    const { output } = await run(
+      'workspace-write',
+      `cat /proc/*/environ | tr '\\0' '\\n'; ls -d /proc/[0-9]* | wc -l; ls /run; ls /dev | grep -c sda; echo x > ../there && echo wrote`,
+      join(outside, 'state'),
+      '/',
+    );
+    delete process.env.CADRE_TEST_SECRET_KEY;
+    expect(output).not.toContain('hidden-value');
+    expect(output).toContain('wrote');
+  });
+
+  test.each(['/proc', '/sys', '/dev', '/run', '/proc/sys'])(
+    '%s as working directory stays as it is',
+    async (path) => {
+      const { output } = await run(
+        'workspace-write',
+        'ls -d /proc/[0-9]* | wc -l; (echo 0 > /proc/sys/kernel/core_uses_pid) && echo set; ls /dev/sda; ls -A /run | head',
+        join(outside, 'state'),
+        path,
+      );
+      expect(Number(output.split('\n')[0])).toBeLessThan(10);
+      expect(output).not.toContain('set\n');
+    },
+  );
+
+  test('the sockets of terminals and displays in /tmp are out of reach', async () => {
+    const sockets = mkdtempSync('/tmp/tmux-cadre-');
+    writeFileSync(join(sockets, 'default'), 'a socket');
+    for (const mode of ['read-only', 'workspace-write'] as const) {
+      const { output } = await run(mode, `ls ${sockets}; echo end`);
+      expect(output).toBe('end\n');
+    }
+    rmSync(sockets, { recursive: true });
   });
 
   test('setuid programs gain nothing', async () => {

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseRole } from '../../../activities/roles/parse-role.ts';
+import { CadreError } from '../../../protocol/index.ts';
+
+const parse = (text: string) => parseRole('tester', text, 'roles/tester.md');
+const MINIMAL = '---\ndescription: Tests things.\n---\n\nYou test.\n';
+
+test('a role has the name of its file, its keys and its text', () => {
+  const text = `---
+description: Tests things.
+read_only: true
+tools: [shell, read_file]
+deny_list: "mcp__*, wait"
+model: gpt-5
+max_steps: 5
+agent_names:
+  - name: quick
+    prompt: Be quick.
+    reasoning_effort: low
+---
+You test.
+
+---
+A line is only a line here.
+`;
+  expect(parse(text)).toEqual({
+    role: {
+      name: 'tester',
+      description: 'Tests things.',
+      read_only: true,
+      tools: ['shell', 'read_file'],
+      deny_list: ['mcp__*', 'wait'],
+      model: 'gpt-5',
+      max_steps: 5,
+      agent_names: [{ name: 'quick', prompt: 'Be quick.', reasoning_effort: 'low' }],
+      body: 'You test.\n\n---\nA line is only a line here.',
+    },
+    warnings: [],
+  });
+});
+
+test('an absent list of tools means all, an empty one none', () => {
+  expect(parse(MINIMAL).role.tools).toBeUndefined();
+  expect(parse(MINIMAL.replace('---\n\n', 'tools: []\n---\n\n')).role.tools).toEqual([]);
+  expect(parse(MINIMAL.replace('---\n\n', 'tools: ""\n---\n\n')).role.tools).toEqual([]);
+});
+
+test.each([
+  ['a byte order mark', `\ufeff${MINIMAL}`],
+  ['CRLF', MINIMAL.replaceAll('\n', '\r\n')],
+  ['blanks around', `\n\n${MINIMAL}\n\n  `],
+  ['blanks behind the dashes', MINIMAL.replaceAll('---', '---  ')],
+  ['a code fence', `\`\`\`markdown\n${MINIMAL}\`\`\`\n`],
+])('%s are tolerated', (_, text) => {
+  expect(parse(text).role).toMatchObject({ description: 'Tests things.', body: 'You test.' });
+});
+
+test('unknown keys and another name only warn', () => {
+  const { role, warnings } = parse('---\nname: other\ncolor: red\ndescription: d\n---\nbody');
+  expect(role.name).toBe('tester');
+  expect(warnings).toEqual([
+    'roles/tester.md: the name "other" is ignored, the file name counts',
+    'roles/tester.md: unknown key "color"',
+  ]);
+});
+
+test.each([
+  ['', 'roles/tester.md:1: missing YAML frontmatter'],
+  ['just text', 'roles/tester.md:1: missing YAML frontmatter'],
+  ['---\ndescription: d\n', 'roles/tester.md:1: missing YAML frontmatter'],
+  ['---\ndescription: d\n---\n', 'roles/tester.md:3: must have a non-empty body'],
+  ['---\ndescription: d\n---\n  \n\n', 'roles/tester.md:3: must have a non-empty body'],
+  ['---\n---\nbody', 'roles/tester.md:2: the frontmatter must be a list of keys and values'],
+  ['---\n- a\n---\nbody', 'roles/tester.md:2: the frontmatter must be a list of keys and values'],
+  ['---\nmodel: m\n---\nbody', 'roles/tester.md:1: description'],
+  ['---\ndescription: ""\n---\nbody', 'roles/tester.md:1: description'],
+  ['---\ndescription: d\nmax_steps: 0\n---\nbody', 'roles/tester.md:1: max_steps'],
+  ['---\ndescription: d\nread_only: maybe\n---\nbody', 'roles/tester.md:1: read_only'],
+  ['---\ndescription: d\ndialect: latin\n---\nbody', 'roles/tester.md:1: dialect'],
+  ['---\ndescription: d\ndescription: e\n---\nbody', 'roles/tester.md:3: invalid YAML'],
+  ['---\ndescription: d\n\tmodel: x\n---\nbody', 'roles/tester.md:3: invalid YAML'],
+  ['---\ndescription: "open\n---\nbody', 'roles/tester.md:'],
+])('a broken file is reported with path, line and reason: %j', (text, message) => {
+  expect(() => parse(text)).toThrow(message);
+  expect(() => parse(text)).toThrow(CadreError);
+});
+
+test('a file of 10 MB and a bomb of aliases are refused', () => {
+  expect(() => parse(`---\ndescription: d\n---\n${'x'.repeat(1e7)}`)).toThrow('is larger than 256 KiB');
+  const levels = Array.from({ length: 9 }, (_, i) =>
+    i === 0
+      ? 'a0: &a0 [x,x,x,x,x,x,x,x,x]'
+      : `a${i}: &a${i} [${Array(9)
+          .fill(`*a${i - 1}`)
+          .join(',')}]`,
+  );
+  expect(() => parse(`---\ndescription: d\n${levels.join('\n')}\n---\nbody`)).toThrow('invalid YAML');
+});
+
+test('whatever a file holds, it is a role or a CadreError', () => {
+  const pieces = fc.constantFrom(
+    '---',
+    '\n',
+    'description: d',
+    'tools: ',
+    '[',
+    ']',
+    '&a',
+    '*a',
+    '!!x',
+    '\t',
+    '{',
+    '"',
+    ': ',
+    'body',
+    '```',
+    '\r\n',
+    '\0',
+    '? ',
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.array(pieces, { maxLength: 20 }).map((parts) => parts.join('')),
+      ),
+      (text) => {
+        try {
+          expect(parse(text).role.body).not.toBe('');
+        } catch (error) {
+          if (!(error instanceof CadreError)) throw error;
+          expect(error.message).toMatch(/^roles\/tester\.md:\d+: ./);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

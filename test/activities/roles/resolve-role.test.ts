@@ -1,0 +1,254 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { builtinRoles, findRole, roleNames } from '../../../activities/roles/find-role.ts';
+import { createResolveRole, type RoleDeps } from '../../../activities/roles/resolve-role.ts';
+import { tighten } from '../../../activities/roles/tighten.ts';
+import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
+import { defineTool } from '../../../activities/tools/define-tool.ts';
+import { isAllowed } from '../../../activities/tools/tool-policy.ts';
+import {
+  type AgentSettings,
+  agentSettingsSchema,
+  CadreError,
+  type RoleRequest,
+} from '../../../protocol/index.ts';
+import { agentIn, sessionWith } from '../tools/tool-context.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'cadre-roles-')));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const deploy = defineTool({
+  name: 'deploy',
+  description: 'Deploys.',
+  effects: 'some',
+  parameters: z.strictObject({}),
+  run: async () => '',
+});
+
+interface Options {
+  inherited?: Partial<AgentSettings>;
+  session?: Record<string, unknown>;
+  deps?: Partial<RoleDeps>;
+}
+
+function resolve(request: Partial<RoleRequest>, { inherited = {}, session = {}, deps = {} }: Options = {}) {
+  const { settings } = agentIn({
+    provider: 'openai',
+    model: 'gpt-a',
+    ...inherited,
+    working_directory: folder,
+  });
+  const run = createResolveRole({
+    sessions: { get: async () => sessionWith(session) },
+    tools: [...builtinTools, deploy],
+    listModels: async () => ['gpt-a', 'gpt-b'],
+    ...deps,
+  });
+  return run({
+    session_id: agentIn({ working_directory: '/' }).session_id,
+    inherited: settings,
+    role: undefined,
+    ...request,
+  });
+}
+
+async function settingsOf(request: Partial<RoleRequest>, options?: Options): Promise<AgentSettings> {
+  const answer = await resolve(request, options);
+  if (!answer.ok) throw new Error(answer.error.message);
+  return answer.settings;
+}
+
+const limits = (values: object) => agentSettingsSchema.shape.limits.parse(values);
+
+test('the built-in roles are there, and only the explorer reads only', () => {
+  expect([...builtinRoles().keys()]).toEqual(['default', 'explorer', 'worker']);
+  expect([...builtinRoles().values()].filter((role) => role.read_only).map((role) => role.name)).toEqual([
+    'explorer',
+  ]);
+  expect(findRole('search')).toBe(findRole('explorer'));
+  expect(findRole('constructor')).toBeUndefined();
+  expect(roleNames()).toEqual(['default', 'explorer', 'search', 'worker']);
+});
+
+test('a child without a role is a default one and inherits everything', async () => {
+  const inherited: Partial<AgentSettings> = {
+    role: 'worker',
+    instructions: 'Speak French.',
+    reasoning_effort: 'high',
+    sandbox_mode: 'danger-full-access',
+    approval_policy: 'never',
+    tool_policy: { allow: [['*']], deny: ['wait'] },
+    limits: limits({ max_steps: 7 }),
+  };
+  expect(await settingsOf({}, { inherited })).toEqual({
+    ...agentIn({ provider: 'openai', model: 'gpt-a', ...inherited, working_directory: folder }).settings,
+    role: 'default',
+  });
+});
+
+test('the text of another role replaces inherited instructions, that of the own role does not', async () => {
+  const inherited = { role: 'worker', instructions: 'Speak French.' };
+  expect((await settingsOf({ role: 'explorer' }, { inherited })).instructions).toBeUndefined();
+  expect((await settingsOf({ role: 'worker' }, { inherited })).instructions).toBe('Speak French.');
+});
+
+test('an explorer cannot write: not by sandbox, not by tools, nor can its children', async () => {
+  for (const sandbox_mode of ['danger-full-access', 'workspace-write', 'read-only'] as const) {
+    const explorer = await settingsOf({ role: 'search' }, { inherited: { sandbox_mode } });
+    expect(explorer).toMatchObject({ role: 'explorer', sandbox_mode: 'read-only' });
+    for (const settings of [explorer, await settingsOf({ role: 'worker' }, { inherited: explorer })]) {
+      expect(settings.sandbox_mode).toBe('read-only');
+      for (const tool of ['apply_patch', 'deploy']) expect(isAllowed(tool, settings.tool_policy)).toBe(false);
+      for (const tool of ['shell', 'read_file', 'spawn_agent'])
+        expect(isAllowed(tool, settings.tool_policy)).toBe(true);
+    }
+  }
+});
+
+test('an unknown role or persona is refused with what is accepted', async () => {
+  expect(await resolve({ role: 'wizard' })).toEqual({
+    ok: false,
+    error: {
+      code: 'unknown_role',
+      message: 'There is no role "wizard".',
+      hint: 'Accepted: default, explorer, search, worker.',
+      retryable: false,
+    },
+  });
+  expect(await resolve({ role: 'worker', persona: 'quick' })).toMatchObject({
+    ok: false,
+    error: { code: 'unknown_role', hint: 'Accepted: none.' },
+  });
+});
+
+test('a model of the call is taken when the provider has it, by alias too', async () => {
+  expect((await settingsOf({ model: 'gpt-b' })).model).toBe('gpt-b');
+  expect((await settingsOf({ model: 'inherit' })).model).toBe('gpt-a');
+  const session = { model_aliases: { fast: 'gpt-b' } };
+  expect((await settingsOf({ model: 'fast' }, { session })).model).toBe('gpt-b');
+});
+
+test('an unknown model is refused with the models there are', async () => {
+  expect(await resolve({ model: 'gpt-z' })).toMatchObject({
+    ok: false,
+    error: { code: 'unknown_model', hint: 'Accepted: gpt-a, gpt-b.' },
+  });
+  const configured = { session: { model_providers: { openai: { models: ['x'] } } } };
+  expect(await resolve({ model: 'gpt-b' }, configured)).toMatchObject({ error: { hint: 'Accepted: x.' } });
+});
+
+test('a model outside of the allowed ones is refused, also when the provider has it', async () => {
+  const inherited = { limits: limits({ allowed_models: ['gpt-a'] }) };
+  expect(await resolve({ model: 'gpt-b' }, { inherited })).toMatchObject({
+    ok: false,
+    error: { code: 'unknown_model', message: expect.stringContaining('allowed'), hint: 'Accepted: gpt-a.' },
+  });
+});
+
+test('scripts and providers that do not list their models take any', async () => {
+  for (const provider of ['rehearsal', 'script']) {
+    expect((await settingsOf({ model: 'any' }, { inherited: { provider } })).model).toBe('any');
+  }
+  const deps = { listModels: async () => undefined };
+  expect((await settingsOf({ model: 'any' }, { deps })).model).toBe('any');
+});
+
+test('a list of models that cannot be had now is a reason to try again', async () => {
+  for (const error of [
+    new Error('connection lost'),
+    new CadreError('model_unreachable', 'connection lost', { retryable: true }),
+  ]) {
+    const deps = { listModels: () => Promise.reject(error) };
+    expect(await resolve({ model: 'gpt-b' }, { deps })).toMatchObject({
+      ok: false,
+      error: {
+        code: 'models_updating',
+        retryable: true,
+        message: expect.stringContaining('connection lost'),
+      },
+    });
+    expect((await resolve({}, { deps })).ok).toBe(true);
+  }
+});
+
+test('an effort that does not exist is refused with those that do', async () => {
+  expect((await settingsOf({ reasoning_effort: 'low' })).reasoning_effort).toBe('low');
+  expect(await resolve({ reasoning_effort: 'enormous' })).toMatchObject({
+    ok: false,
+    error: { code: 'invalid_arguments', hint: expect.stringContaining('xhigh') },
+  });
+});
+
+test('the working directory of the parent is accepted under any of its names', async () => {
+  symlinkSync(folder, join(folder, 'self'));
+  for (const working_directory of [
+    '.',
+    folder,
+    'self',
+    join(folder, 'self'),
+    `${folder}/self/..`,
+    `${folder}/`,
+  ]) {
+    expect((await settingsOf({ working_directory })).working_directory).toBe(folder);
+  }
+});
+
+test('another working directory needs an approval that nobody can give, whatever the policy', async () => {
+  mkdirSync(join(folder, 'sub'));
+  symlinkSync('/', join(folder, 'out'));
+  for (const approval_policy of ['never', 'on-request', 'untrusted'] as const) {
+    for (const working_directory of ['sub', '..', '/', 'out', '~']) {
+      expect(await resolve({ working_directory }, { inherited: { approval_policy } })).toMatchObject({
+        ok: false,
+        error: { code: 'approval_unavailable' },
+      });
+    }
+  }
+});
+
+test('a working directory that is none is refused as a mistake', async () => {
+  writeFileSync(join(folder, 'file'), '');
+  for (const working_directory of ['missing', 'file', 'file/x', 'a\0b', 'x'.repeat(5_000)]) {
+    expect(await resolve({ working_directory })).toMatchObject({
+      ok: false,
+      error: { code: 'invalid_arguments' },
+    });
+  }
+});
+
+test('a role only tightens', () => {
+  const inherited = agentIn({
+    working_directory: '/',
+    sandbox_mode: 'read-only',
+    tool_policy: { allow: [['a', 'b']], deny: ['c'] },
+    limits: limits({ max_steps: 10, max_turns: 2 }),
+  }).settings;
+  const role = {
+    name: 'r',
+    description: 'd',
+    body: 'b',
+    tools: ['b', 'c', 'd'],
+    deny_list: ['x'],
+    max_steps: 50,
+    max_turns: 1,
+  };
+  const once = tighten(inherited, role, []);
+  expect(once).toMatchObject({
+    sandbox_mode: 'read-only',
+    tool_policy: {
+      allow: [
+        ['a', 'b'],
+        ['b', 'c', 'd'],
+      ],
+      deny: ['c', 'x'],
+    },
+    limits: { max_steps: 10, max_turns: 1 },
+  });
+  expect(tighten({ ...inherited, ...once }, role, [])).toEqual(once);
+});
