@@ -11,7 +11,7 @@ export interface Report {
   call_id?: string;
   /** Of the turn that ended, in ms. */
   duration_ms?: number;
-  /** The newest inputs that were delivered to its model, by id. */
+  /** For each agent that sent it input, the newest that was delivered to its model, by id. */
   taken: string[];
 }
 

@@ -102,7 +102,7 @@ export class Children {
       closed: view.closed,
       seq: report.seq,
       durationMs: report.duration_ms ?? before?.durationMs ?? 0,
-      pending: (before?.pending ?? []).filter((id) => !report.taken.includes(id)),
+      pending: unconfirmed(before?.pending ?? [], report.taken),
       ...(report.call_id === undefined ? {} : { callId: report.call_id }),
     };
     this.#known.set(known.id, known);
@@ -134,4 +134,9 @@ export class Children {
   get carry(): ChildrenCarry {
     return { known: [...this.#known.values()], counters: Object.fromEntries(this.#counters) };
   }
+}
+
+/** An agent takes what one sender sends in order, so whatever was sent before a confirmed input is confirmed, too. */
+function unconfirmed(pending: string[], taken: string[]): string[] {
+  return pending.slice(pending.findLastIndex((id) => taken.includes(id)) + 1);
 }

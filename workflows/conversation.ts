@@ -9,8 +9,8 @@ export interface ConversationCarry {
   bytes: number;
 }
 
-/** A page of the `items` query holds at most this much JSON; queries of more are slow to encode and to replay. */
-const PAGE_BYTES = 400 * 1024;
+/** The items of a page of the `items` query take at most this; with what is around them it stays below 400 KiB. */
+const PAGE_BYTES = 400 * 1024 - 512;
 
 /**
  * The items of the agent, with the digest that proves them. The model's activity gets a pointer and the fresh
@@ -33,7 +33,7 @@ export class Conversation {
     for (const item of items) {
       this.#items.push(item);
       this.#digest = extendDigest(this.#digest, item);
-      this.#bytes += JSON.stringify(item).length;
+      this.#bytes += sizeOf(item);
     }
   }
 
@@ -51,7 +51,7 @@ export class Conversation {
     return this.#items;
   }
 
-  /** Size as JSON, in characters. */
+  /** Size as JSON. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -67,7 +67,7 @@ export class Conversation {
     let index = Math.min(from, end);
     for (; index < end; index++) {
       const item = this.#items[index] as Item;
-      size += JSON.stringify(item).length;
+      size += sizeOf(item);
       if (items.length > 0 && size > PAGE_BYTES) break;
       items.push(item);
     }
@@ -78,4 +78,11 @@ export class Conversation {
   get carry(): ConversationCarry {
     return { items: this.#items, digest: this.#digest, known: this.#known, bytes: this.#bytes };
   }
+}
+
+const utf8 = new TextEncoder();
+
+/** Bytes of an item as JSON, with the comma that parts it from the next. */
+function sizeOf(item: Item): number {
+  return utf8.encode(JSON.stringify(item)).length + 1;
 }

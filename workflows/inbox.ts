@@ -20,24 +20,23 @@ type Waiting = { kind: 'input'; input: Input } | { kind: 'notice'; notice: Child
 export interface InboxCarry {
   waiting: Waiting[];
   seen: string[];
-  taken: string[];
+  taken: [sender: string, id: string][];
 }
 
 /** How many ids of delivered inputs are remembered, to know a repeated one. */
 const SEEN_KEPT = 2_000;
-/** How many delivered inputs a report confirms. */
-const TAKEN_KEPT = 32;
 
 /** What waits for the agent's next model call: kept in order, each delivered once. */
 export class Inbox {
   #waiting: Waiting[];
   readonly #seen: Set<string>;
-  #taken: string[];
+  /** For each agent that sends, the newest of its inputs that was delivered; those before it were, too. */
+  readonly #taken: Map<string, string>;
 
   constructor(carry: InboxCarry = { waiting: [], seen: [], taken: [] }) {
     this.#waiting = [...carry.waiting];
     this.#seen = new Set(carry.seen);
-    this.#taken = [...carry.taken];
+    this.#taken = new Map(carry.taken);
   }
 
   /** Returns false for an input that was taken before, as a client that retries sends it again. */
@@ -73,25 +72,24 @@ export class Inbox {
     return this.#waiting.some((entry) => entry.kind === 'notice');
   }
 
-  /** The newest inputs that were delivered, by id. */
+  /** The newest input of each agent that was delivered, by id. */
   get taken(): string[] {
-    return this.#taken;
+    return [...this.#taken.values()];
   }
 
   /** Takes all that waits, so that one model call sees it together. */
   drain(): Item[] {
-    const entries = this.#waiting.splice(0);
-    const ids = entries.flatMap((entry) => (entry.kind === 'input' ? [entry.input.id] : []));
-    this.#taken = [...this.#taken, ...ids].slice(-TAKEN_KEPT);
-    return entries.map((entry) => {
+    return this.#waiting.splice(0).map((entry) => {
       if (entry.kind === 'notice') return { type: 'notice', text: entry.notice.text };
-      const { content, from } = entry.input;
+      const { id, content, from } = entry.input;
+      // Only ids that the sender itself gave: anybody may write an agent's name into `from`.
+      if (from !== undefined && id.startsWith(`${from}#`)) this.#taken.set(from, id);
       return from === undefined ? { type: 'user_message', content } : { type: 'user_message', content, from };
     });
   }
 
   get carry(): InboxCarry {
-    return { waiting: this.#waiting, seen: [...this.#seen], taken: this.#taken };
+    return { waiting: this.#waiting, seen: [...this.#seen], taken: [...this.#taken] };
   }
 }
 

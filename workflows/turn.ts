@@ -10,8 +10,8 @@ export type TurnOutcome =
   | { status: 'errored'; message: string; code: ErrorCode }
   | { status: 'interrupted'; message: string };
 
-/** A conversation larger than this, in characters, would not fit into the input of a new run. */
-const CARRIED_CHARS = 1_500_000;
+/** A conversation larger than this would not fit into the input of a new run. */
+const CARRIED_BYTES = 1_500_000;
 
 /**
  * One turn: steps of a model call and its tool calls until an answer, an interrupt or a limit.
@@ -54,7 +54,7 @@ async function takeSteps(agent: AgentState, running: RunningTurn): Promise<TurnO
 
 /** Whether the agent may go on in a new run: the server suggests it, and all that it has to carry fits. */
 export function shouldContinueAsNew(agent: AgentState): boolean {
-  return workflowInfo().continueAsNewSuggested && agent.conversation.bytes <= CARRIED_CHARS;
+  return workflowInfo().continueAsNewSuggested && agent.conversation.bytes <= CARRIED_BYTES;
 }
 
 async function takeStep(agent: AgentState, final: boolean): Promise<ModelAnswer | TurnOutcome> {
