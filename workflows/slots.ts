@@ -84,9 +84,7 @@ export class Slots {
       return GRANTED;
     }
     if (queue) {
-      const place = this.#queue.findIndex((waiting) => waiting.agent === claim.agent);
-      if (place < 0) this.#queue.push(claim);
-      else this.#queue[place] = claim;
+      lineUp(this.#queue, claim);
       return QUEUED;
     }
     const holders = [...this.#working].join(', ');
@@ -129,7 +127,7 @@ export class Slots {
       this.#working.add(claim.agent);
       return GRANTED;
     }
-    this.#reclaiming.push(claim);
+    lineUp(this.#reclaiming, claim);
     return QUEUED;
   }
 
@@ -166,6 +164,13 @@ export class Slots {
       spawned: this.#spawned,
     };
   }
+}
+
+/** One place for each agent: one that asks again keeps its place, and its newest request is answered. */
+function lineUp(line: Claim[], claim: Claim): void {
+  const place = line.findIndex((waiting) => waiting.agent === claim.agent);
+  if (place < 0) line.push(claim);
+  else line[place] = claim;
 }
 
 function refused(code: ErrorBody['code'], message: string, hint: string): SlotOutcome {
