@@ -5,18 +5,20 @@ import {
   isCancellation,
   scheduleActivity,
 } from '@temporalio/workflow';
-import type {
-  AgentSettings,
-  ModelAnswer,
-  ModelRequest,
-  PlannedCall,
-  RoleAnswer,
-  RoleRequest,
-  TerminateAnswer,
-  TerminateRequest,
-  ToolAnswer,
-  ToolRequest,
-  Wire,
+import {
+  type AgentSettings,
+  ERROR_CODES,
+  type ErrorCode,
+  type ModelAnswer,
+  type ModelRequest,
+  type PlannedCall,
+  type RoleAnswer,
+  type RoleRequest,
+  type TerminateAnswer,
+  type TerminateRequest,
+  type ToolAnswer,
+  type ToolRequest,
+  type Wire,
 } from '../protocol/index.ts';
 
 /** A worker beats every 250 ms; one that is silent this long is taken for dead. */
@@ -90,18 +92,20 @@ export type ActivityProblem =
   | { kind: 'cancelled' }
   /** Its worker died, was shut down, or took too long: nobody knows how far it came. */
   | { kind: 'lost'; message: string }
-  | { kind: 'failed'; type: string; message: string };
+  | { kind: 'failed'; code: ErrorCode; message: string };
 
 export function problemOf(error: unknown): ActivityProblem {
   if (isCancellation(error)) return { kind: 'cancelled' };
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) return { kind: 'lost', message: cause.message };
   if (cause instanceof ApplicationFailure) {
-    return { kind: 'failed', type: cause.type ?? 'internal', message: cause.message };
+    // Errors that are not Cadre's own come with the name of their class.
+    const code = ERROR_CODES.find((code) => code === cause.type) ?? 'internal';
+    return { kind: 'failed', code, message: cause.message };
   }
   return {
     kind: 'failed',
-    type: 'internal',
+    code: 'internal',
     message: cause instanceof Error ? cause.message : String(cause),
   };
 }

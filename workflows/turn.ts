@@ -73,7 +73,7 @@ async function takeStep(agent: AgentState, final: boolean): Promise<ModelAnswer 
   } catch (error) {
     const problem = problemOf(error);
     if (problem.kind === 'cancelled' || agent.running?.stopReason !== undefined) throw error;
-    const code = problem.kind === 'failed' ? (problem.type as ErrorCode) : 'model_unreachable';
+    const code = problem.kind === 'failed' ? problem.code : 'model_unreachable';
     return { status: 'errored', message: problem.message, code };
   } finally {
     standing.waitingFor = undefined;
