@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { Children } from '../../workflows/children.ts';
+import { agentId, reportOf } from './agent-views.ts';
+
+const CHILD = agentId('worker-1');
+const STRANGER = agentId('explorer-1/worker-1');
+
+const withChild = () => {
+  const children = new Children();
+  children.add(CHILD, 'worker', 'call_1');
+  return children;
+};
+const carried = (children: Children) => new Children(JSON.parse(JSON.stringify(children.carry)));
+
+describe('the registry of children', () => {
+  test('numbers the children of each role and never gives a number twice', () => {
+    let children = new Children();
+    expect([children.nextNumber('worker'), children.nextNumber('explorer')]).toEqual([1, 1]);
+    children.remove(agentId('worker-1'));
+    expect(children.nextNumber('worker')).toBe(2);
+    children = carried(children);
+    expect(children.nextNumber('worker')).toBe(3);
+  });
+
+  test('knows a new child as waiting for its first turn', () => {
+    const children = withChild();
+    expect(children.get(CHILD)).toMatchObject({
+      status: 'pending_init',
+      turn: 0,
+      closed: false,
+      callId: 'call_1',
+    });
+    expect(children.ids).toEqual([CHILD]);
+    expect(children.working.map((known) => known.id)).toEqual([CHILD]);
+    expect(children.hasSettled(CHILD)).toBe(false);
+  });
+
+  test('learns from reports, and takes no older one for news', () => {
+    const children = withChild();
+    expect(children.apply(reportOf(CHILD, 2, { status: 'completed', message: 'done' }))?.turnEnded).toBe(
+      true,
+    );
+    expect(children.apply(reportOf(CHILD, 1, { status: 'running' }))).toBeUndefined();
+    expect(children.apply(reportOf(CHILD, 2, { status: 'running' }))).toBeUndefined();
+    expect(children.get(CHILD)).toMatchObject({ status: 'completed', message: 'done', turn: 1 });
+  });
+
+  test('sees each turn of a child end once', () => {
+    const children = withChild();
+    const ends = [
+      reportOf(CHILD, 1, { status: 'running', turn: 1 }),
+      reportOf(CHILD, 2, { status: 'completed', turn: 1 }),
+      reportOf(CHILD, 3, { status: 'completed', turn: 1, note: 'a new note' }),
+      reportOf(CHILD, 4, { status: 'completed', turn: 2 }),
+      reportOf(CHILD, 5, { status: 'completed', turn: 2, closed: true }),
+    ].map((report) => children.apply(report)?.turnEnded);
+    expect(ends).toEqual([false, true, false, true, false]);
+  });
+
+  test('takes closing for no end of a turn', () => {
+    const children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'running' }));
+    const change = children.apply(reportOf(CHILD, 2, { status: 'shutdown', closed: true }));
+    expect(change).toMatchObject({ statusChanged: true, turnEnded: false });
+    expect(children.open).toEqual([]);
+    expect(children.ids).toEqual([CHILD]);
+  });
+
+  test('keeps agents that are only watched apart from children', () => {
+    const children = withChild();
+    const change = children.apply(reportOf(STRANGER, 1, { status: 'completed' }));
+    expect(change).toMatchObject({ statusChanged: true, turnEnded: false });
+    expect(children.get(STRANGER)?.isChild).toBe(false);
+    expect(children.ids).toEqual([CHILD]);
+    expect(children.open.map((known) => known.id)).toEqual([CHILD]);
+    expect(children.hasSettled(STRANGER)).toBe(true);
+  });
+
+  test('holds an agent for settled that is not known, closed, or lost', () => {
+    const children = withChild();
+    expect(children.hasSettled(STRANGER)).toBe(true);
+    children.sent(CHILD, 'i1');
+    children.lost(CHILD, 'errored', 'terminated');
+    expect(children.hasSettled(CHILD)).toBe(true);
+    expect(children.get(CHILD)).toMatchObject({ status: 'errored', message: 'terminated', closed: true });
+  });
+
+  test('does not change what is known of a closed agent when it is reported lost', () => {
+    const children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'completed', message: 'done', closed: true }));
+    children.lost(CHILD, 'errored', 'terminated');
+    expect(children.get(CHILD)).toMatchObject({ status: 'completed', message: 'done' });
+    children.lost(STRANGER, 'errored', 'terminated');
+    expect(children.get(STRANGER)).toBeUndefined();
+  });
+});
+
+describe('an input on the way to a child', () => {
+  test('keeps the end of an older turn from passing for its answer', () => {
+    const children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'completed', turn: 1 }));
+    children.sent(CHILD, 'i1');
+    expect(children.hasSettled(CHILD)).toBe(false);
+    children.apply(reportOf(CHILD, 2, { status: 'running', turn: 2 }));
+    children.apply(reportOf(CHILD, 3, { status: 'completed', turn: 2, taken: ['i1'] }));
+    expect(children.hasSettled(CHILD)).toBe(true);
+  });
+
+  test('keeps a child unsettled whose turn ended just before the input arrived', () => {
+    const children = withChild();
+    children.sent(CHILD, 'i1');
+    children.apply(reportOf(CHILD, 1, { status: 'completed', turn: 1, taken: [] }));
+    expect(children.hasSettled(CHILD)).toBe(false);
+    expect(children.working.map((known) => known.id)).toEqual([CHILD]);
+  });
+
+  test('is confirmed by any later input of the same sender', () => {
+    const children = withChild();
+    const inputs = Array.from({ length: 100 }, (_, index) => `i${index + 1}`);
+    for (const input of inputs) children.sent(CHILD, input);
+    children.apply(reportOf(CHILD, 1, { status: 'completed', taken: ['i99', 'another sender'] }));
+    expect(children.get(CHILD)?.pending).toEqual(['i100']);
+    children.apply(reportOf(CHILD, 2, { status: 'completed', turn: 2, taken: ['i100'] }));
+    expect(children.hasSettled(CHILD)).toBe(true);
+  });
+
+  test('is still on the way after continue-as-new', () => {
+    const children = withChild();
+    children.sent(CHILD, 'i1');
+    const next = carried(children);
+    next.apply(reportOf(CHILD, 1, { status: 'completed' }));
+    expect(next.hasSettled(CHILD)).toBe(false);
+    expect(next.get(CHILD)).toEqual(
+      expect.objectContaining({ isChild: true, role: 'worker', pending: ['i1'] }),
+    );
+  });
+
+  test('to an agent that is not known is not remembered', () => {
+    const children = new Children();
+    children.sent(STRANGER, 'i1');
+    expect(children.get(STRANGER)).toBeUndefined();
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { limitsSchema } from '../../protocol/index.ts';
+import { SessionTree } from '../../workflows/session-tree.ts';
+import { agentId, reportOf, SESSION, viewOf } from './agent-views.ts';
+
+const CHILD = agentId('worker-1');
+const GRANDCHILD = agentId('worker-1/explorer-1');
+const limits = limitsSchema.parse({ max_threads: 2 });
+const NOON = Date.UTC(2026, 0, 1, 12);
+
+const treeWith = (...views: Parameters<typeof viewOf>[]) => {
+  const tree = new SessionTree(SESSION, limits);
+  for (const [id, change] of views) tree.expect(viewOf(id, change));
+  return tree;
+};
+const carried = (tree: SessionTree) =>
+  new SessionTree(SESSION, limits, JSON.parse(JSON.stringify(tree.carry)));
+
+describe("the root's picture of its session", () => {
+  test('knows an agent from the moment its start is under way', () => {
+    const tree = treeWith([CHILD, { status: 'pending_init', turn: 0 }]);
+    expect(tree.candidates('worker-1')).toEqual([CHILD]);
+    expect(tree.candidates(SESSION)).toEqual([SESSION]);
+    expect(tree.busy).toBe(true);
+    tree.forget(CHILD);
+    expect(tree.candidates('worker-1')).toEqual([]);
+    expect(tree.busy).toBe(false);
+  });
+
+  test('finds deeper agents by path and by name', () => {
+    const tree = treeWith([CHILD], [GRANDCHILD], [agentId('explorer-2')]);
+    expect(tree.candidates('worker-1/explorer-1')).toEqual([GRANDCHILD]);
+    expect(tree.candidates('explorer-1')).toEqual([GRANDCHILD]);
+    expect(tree.candidates('nobody')).toEqual([]);
+  });
+
+  test('takes no older report for news', () => {
+    const tree = treeWith([CHILD]);
+    expect(tree.apply(reportOf(CHILD, 2, { status: 'completed', message: 'done' }))).toBe(true);
+    expect(tree.apply(reportOf(CHILD, 1, { status: 'running' }))).toBe(false);
+    expect(tree.report(CHILD)?.view).toMatchObject({ status: 'completed', message: 'done' });
+    expect(tree.busy).toBe(false);
+  });
+
+  test('shows an idle agent that was granted a slot as running, without its last answer', () => {
+    const tree = treeWith([CHILD]);
+    tree.apply(reportOf(CHILD, 1, { status: 'completed', message: 'done', queued: true }));
+    tree.granted(CHILD, NOON);
+    expect(tree.report(CHILD)?.view).toMatchObject({ status: 'running', is_final: false });
+    expect(tree.report(CHILD)?.view).not.toHaveProperty('message');
+    expect(tree.report(CHILD)?.view).not.toHaveProperty('queued');
+    expect(tree.busy).toBe(true);
+    tree.granted(agentId('nobody-1'), NOON);
+    expect(tree.ids).toEqual([CHILD]);
+  });
+
+  test('takes an agent for closed that can report no more', () => {
+    const tree = treeWith([CHILD], [GRANDCHILD]);
+    tree.lost(CHILD, 'ended from outside', NOON);
+    expect(tree.report(CHILD)?.view).toMatchObject({
+      status: 'errored',
+      message: 'ended from outside',
+      is_final: true,
+      closed: true,
+    });
+    expect(tree.openIds).toEqual([GRANDCHILD]);
+    tree.apply(reportOf(GRANDCHILD, 1, { status: 'completed', message: 'kept', closed: true }));
+    tree.lost(GRANDCHILD, 'ended from outside', NOON);
+    expect(tree.report(GRANDCHILD)?.view.message).toBe('kept');
+    expect(tree.busy).toBe(false);
+  });
+
+  test('keeps who wants the reports of an agent, until the watcher is gone', () => {
+    let tree = treeWith([CHILD], [GRANDCHILD]);
+    tree.watch(GRANDCHILD, CHILD);
+    tree.watch(GRANDCHILD, CHILD);
+    tree.watch(GRANDCHILD, SESSION);
+    tree = carried(tree);
+    expect(tree.watchersOf(GRANDCHILD)).toEqual([CHILD, SESSION]);
+    expect(tree.watchersOf(CHILD)).toEqual([]);
+    tree.unwatch(CHILD);
+    expect(tree.watchersOf(GRANDCHILD)).toEqual([SESSION]);
+  });
+
+  test('cuts long messages, since it holds those of every agent', () => {
+    const tree = treeWith([CHILD]);
+    tree.apply(reportOf(CHILD, 1, { status: 'completed', message: 'x'.repeat(100_000) }));
+    const { message = '' } = tree.report(CHILD)?.view ?? {};
+    expect(message.length).toBeLessThan(4_200);
+    expect(message).toContain("the agent's own status has it whole");
+  });
+
+  test('stays the same through continue-as-new', () => {
+    const tree = treeWith([CHILD, { status: 'pending_init' }], [GRANDCHILD]);
+    tree.slots.reserveSpawn({ agent: CHILD, requestId: 'r1' }, false);
+    tree.slots.reserveSpawn({ agent: GRANDCHILD, requestId: 'r2' }, false);
+    tree.slots.reserve({ agent: agentId('worker-2'), requestId: 'r3' }, true);
+    tree.watch(CHILD, GRANDCHILD);
+    const next = carried(tree);
+    expect(next.views).toEqual(tree.views);
+    expect(next.carry).toEqual(tree.carry);
+    expect(next.slots.turnEnded(CHILD)).toEqual([{ agent: agentId('worker-2'), requestId: 'r3' }]);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { noUsage } from '../../protocol/index.ts';
+import { Standing } from '../../workflows/standing.ts';
+
+const started = () => {
+  const standing = new Standing(1_000);
+  standing.startTurn(2_000);
+  return standing;
+};
+
+describe('how an agent stands', () => {
+  test('is waiting for its first turn at the start', () => {
+    const standing = new Standing(1_000);
+    expect(standing).toMatchObject({
+      status: 'pending_init',
+      turn: 0,
+      step: 0,
+      since: 1_000,
+      isFinal: false,
+    });
+  });
+
+  test('counts turns, and steps within the turn', () => {
+    const standing = started();
+    expect([standing.startStep(2_100), standing.startStep(2_200)]).toEqual([1, 2]);
+    standing.endTurn('completed', 'done', undefined, 3_000);
+    standing.startTurn(4_000);
+    expect([standing.turn, standing.step, standing.turnStarted]).toEqual([2, 0, 4_000]);
+  });
+
+  test('shows the answer beside the status until the next turn starts', () => {
+    const standing = started();
+    standing.endTurn('completed', 'done', undefined, 3_000);
+    expect(standing).toMatchObject({ status: 'completed', message: 'done', since: 3_000, isFinal: true });
+    standing.startTurn(4_000);
+    expect([standing.status, standing.message, standing.since]).toEqual(['running', undefined, 4_000]);
+  });
+
+  test('keeps the code of an error until the next turn starts', () => {
+    const standing = started();
+    standing.endTurn('errored', 'no key', 'model_refused', 3_000);
+    expect(standing.code).toBe('model_refused');
+    standing.startTurn(4_000);
+    expect(standing.code).toBeUndefined();
+  });
+
+  test('runs all along when a turn follows the other without an end in between', () => {
+    const standing = started();
+    standing.startStep(2_500);
+    standing.nextTurn(3_000);
+    expect(standing).toMatchObject({ status: 'running', turn: 2, step: 0, since: 2_000, turnStarted: 3_000 });
+  });
+
+  test('waits for nothing and uses no tool once the turn has ended', () => {
+    const standing = started();
+    standing.waitingFor = 'tool';
+    standing.currentTool = 'shell · npm test';
+    standing.endTurn('interrupted', 'by a person', undefined, 3_000);
+    expect([standing.waitingFor, standing.currentTool]).toEqual([undefined, undefined]);
+  });
+
+  test('is shut down when closed, with the last answer still beside it', () => {
+    const standing = started();
+    standing.endTurn('completed', 'done', undefined, 3_000);
+    standing.close(false, 'closed by a person', 5_000);
+    expect(standing).toMatchObject({ status: 'shutdown', message: 'done', closed: true });
+  });
+
+  test('says why it was closed where there is no answer', () => {
+    const standing = new Standing(1_000);
+    standing.close(false, 'closed by a person', 5_000);
+    expect(standing).toMatchObject({ status: 'shutdown', message: 'closed by a person', closed: true });
+  });
+
+  test('keeps its last status when the session ends by itself', () => {
+    const standing = started();
+    standing.endTurn('errored', 'no key', 'model_refused', 3_000);
+    standing.close(true, 'the session has settled', 5_000);
+    expect(standing).toMatchObject({
+      status: 'errored',
+      message: 'no key',
+      code: 'model_refused',
+      closed: true,
+    });
+  });
+
+  test('is shut down by the end of its session where it never had a turn', () => {
+    const standing = new Standing(1_000);
+    standing.close(true, 'the session has settled', 5_000);
+    expect(standing.status).toBe('shutdown');
+  });
+
+  test('adds up tokens and remembers plan, note and refused approvals', () => {
+    const standing = started();
+    const usage = { ...noUsage, input_tokens: 10, total_tokens: 15, output_tokens: 5 };
+    standing.used(usage, 2_100);
+    standing.used(usage, 2_200);
+    standing.setPlan([{ step: 'look', status: 'completed' }], 2_300);
+    standing.setNote('main line', 2_400);
+    standing.missApproval(2_500);
+    const next = new Standing(9_000, JSON.parse(JSON.stringify(standing.carry)));
+    expect(next).toMatchObject({
+      usage: { input_tokens: 20, total_tokens: 30 },
+      plan: [{ step: 'look', status: 'completed' }],
+      note: 'main line',
+      approvalMissing: true,
+      since: 2_000,
+      updated: 2_500,
+    });
+    next.setNote(undefined, 9_100);
+    expect(next.note).toBeUndefined();
+    expect(next.carry).not.toHaveProperty('note');
+  });
+});
