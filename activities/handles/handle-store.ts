@@ -10,7 +10,7 @@ export type Storable = { text: string } | { file: string };
 const HANDLE = /^h_([0-9a-f]{2})[0-9a-f]{30}$/;
 
 /** The name of a payload: made of its content, so that the same output is stored once. */
-export function handleName(sha256Hex: string): string {
+function handleName(sha256Hex: string): string {
   return `h_${sha256Hex.slice(0, 32)}`;
 }
 

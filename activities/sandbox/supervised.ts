@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
+import { constants as osConstants } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
@@ -37,21 +38,6 @@ export interface SupervisedEnd {
 const GRACE_MS = 500;
 /** How long to wait for the rest of the output after everything was killed. */
 const DRAIN_MS = 3_000;
-const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGILL: 4,
-  SIGTRAP: 5,
-  SIGABRT: 6,
-  SIGBUS: 7,
-  SIGFPE: 8,
-  SIGKILL: 9,
-  SIGSEGV: 11,
-  SIGPIPE: 13,
-  SIGALRM: 14,
-  SIGTERM: 15,
-};
 
 /**
  * Makes the pipe for the output, then waits for leave to start; a worker that died meanwhile never gives it.
@@ -89,7 +75,7 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
     await run.killRest();
     await output.finish();
     command.signal.throwIfAborted();
-    const exitCode = code ?? 128 + (SIGNAL_NUMBERS[signal ?? 'SIGKILL'] ?? 0);
+    const exitCode = code ?? 128 + osConstants.signals[signal ?? 'SIGKILL'];
     return { exitCode, ...(signal === null ? {} : { signal }), timedOut: run.timedOut, durationMs };
   } finally {
     run.stopWatching();

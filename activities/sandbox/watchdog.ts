@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -34,7 +35,7 @@ rm -rf -- "$1"
 const RESTART_MS = 1_000;
 
 /** A small process beside the worker that ends the worker's commands should the worker be killed. */
-export class Watchdog {
+class Watchdog {
   readonly #guarded = new Map<number, string>();
   #process: ChildProcess | undefined;
   #folder: string | undefined;
@@ -42,9 +43,11 @@ export class Watchdog {
   /** A private folder that is removed when the worker ends. */
   get folder(): string {
     if (this.#folder === undefined || !existsSync(this.#folder)) {
-      this.#folder = mkdtempSync(join(tmpdir(), 'cadre-'));
-      // At once, so that the folder does not stay when the worker is killed before its first command runs.
-      if (this.#process === undefined) this.#start();
+      const folder = join(tmpdir(), `cadre-${randomUUID()}`);
+      this.#folder = folder;
+      // Started first: whenever the worker is killed from here on, the folder goes.
+      if (this.#process === undefined) this.#start(folder);
+      mkdirSync(folder, { mode: 0o700 });
     }
     return this.#folder;
   }
@@ -56,7 +59,8 @@ export class Watchdog {
   /** From when this resolves, the process group dies with the worker. */
   async guard(group: number, mark: string): Promise<void> {
     this.#guarded.set(group, mark);
-    if (this.#process === undefined) this.#start();
+    const { folder } = this;
+    if (this.#process === undefined) this.#start(folder);
     await this.#say('+', group, mark);
   }
 
@@ -65,8 +69,8 @@ export class Watchdog {
     void this.#say('-', group, mark);
   }
 
-  #start(): void {
-    const child = spawn('/bin/sh', ['-c', SCRIPT, 'cadre-watchdog', this.folder], {
+  #start(folder: string): void {
+    const child = spawn('/bin/sh', ['-c', SCRIPT, 'cadre-watchdog', folder], {
       cwd: '/',
       detached: true,
       env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
@@ -78,7 +82,7 @@ export class Watchdog {
       if (this.#process !== child) return;
       this.#process = undefined;
       // One that cannot live is tried again with the next command, not in a loop.
-      if (this.#guarded.size > 0 && performance.now() - started > RESTART_MS) this.#start();
+      if (this.#guarded.size > 0 && performance.now() - started > RESTART_MS) this.#start(folder);
     };
     child.on('error', gone);
     child.on('exit', gone);

@@ -12,10 +12,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bubblewrapArgv, writableRoots } from '../../../activities/sandbox/bubblewrap.ts';
 import { detectSandbox, probeSandbox, sandboxReport } from '../../../activities/sandbox/detect-sandbox.ts';
 import { runSupervised } from '../../../activities/sandbox/supervised.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 const state = await detectSandbox();
 if (!state.works) console.warn(`sandbox tests are skipped: ${state.reason}. ${state.hint}`);

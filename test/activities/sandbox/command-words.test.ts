@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { parseCommand, quote, toScript } from '../../../activities/sandbox/command-words.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 test('words are taken apart as a shell would, quotes and escapes resolved', () => {
   expect(parseCommand(`ls -l 'a b' "c\\"d" e\\ f ""`)).toEqual({

@@ -4,10 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { runSupervised, type SupervisedCommand } from '../../../activities/sandbox/supervised.ts';
 import { watchdog } from '../../../activities/sandbox/watchdog.ts';
 import { eventually, processesWith, uniqueSeconds } from './processes.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin' };
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CancelledFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { handlePath } from '../../../activities/handles/handle-store.ts';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
@@ -14,6 +14,9 @@ import type { AgentSettings, ToolAnswer } from '../../../protocol/index.ts';
 import { CadreError } from '../../../protocol/index.ts';
 import { eventually, processesWith, uniqueSeconds } from '../sandbox/processes.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 let folder: string;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handlePath } from '../../../activities/handles/handle-store.ts';
 import { detectSandbox, type SandboxState } from '../../../activities/sandbox/detect-sandbox.ts';
 import type { ToolResult } from '../../../activities/tools/define-tool.ts';
@@ -9,6 +9,9 @@ import { createShell, shell } from '../../../activities/tools/shell.ts';
 import type { AgentSettings } from '../../../protocol/index.ts';
 import { eventually, processesWith, uniqueSeconds } from '../sandbox/processes.ts';
 import { contextIn } from './tool-context.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 const none: SandboxState = {
   works: false,
