@@ -17,7 +17,6 @@ export async function withHeartbeat<T>(
   const context = activityContext();
   if (context === undefined) return work(new AbortController().signal);
   const beat = () => context.heartbeat(details?.());
-  beat();
   const timer = setInterval(beat, BEAT_MS);
   try {
     return await work(context.cancellationSignal);
