@@ -74,6 +74,8 @@ export function callTool(
 export function resolveRole(request: RoleRequest, summary: string): Promise<RoleAnswer> {
   return scheduleActivity<RoleAnswer>('resolve_role', [request], {
     startToCloseTimeout: '1 minute',
+    // It sends no heartbeats, so it would learn of an interrupt only when it is done.
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: 10 },
     summary,
   });

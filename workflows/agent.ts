@@ -1,6 +1,12 @@
 import { allHandlersFinished, CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
-import { type AgentInput, type AgentResult, normalizeNote } from '../protocol/index.ts';
-import { resolveRole } from './activity-calls.ts';
+import {
+  type AgentInput,
+  type AgentResult,
+  normalizeNote,
+  type RoleAnswer,
+  type RoleRequest,
+} from '../protocol/index.ts';
+import { problemOf, resolveRole } from './activity-calls.ts';
 import { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
 import { closeSelf } from './closing.ts';
@@ -49,16 +55,7 @@ async function begin(self: AgentState, input: AgentInput<AgentCarry>, surface: S
 }
 
 async function applyRole(self: AgentState, surface: Surface): Promise<void> {
-  const { role, persona } = self.settings;
-  const answer = await resolveRole(
-    {
-      session_id: self.identity.session_id,
-      inherited: self.settings,
-      role,
-      ...(persona === undefined ? {} : { persona }),
-    },
-    `role ${role}`,
-  );
+  const answer = await rootRole(self);
   if (answer.ok) {
     self.settings = answer.settings;
     surface.showSettings();
@@ -69,6 +66,23 @@ async function applyRole(self: AgentState, surface: Surface): Promise<void> {
   self.inbox.drain();
   self.standing.startTurn(Date.now());
   endTurn(self, { status: 'errored', message: reason, code });
+}
+
+async function rootRole(self: AgentState): Promise<RoleAnswer> {
+  const { role, persona } = self.settings;
+  const request: RoleRequest = {
+    session_id: self.identity.session_id,
+    inherited: self.settings,
+    role,
+    ...(persona === undefined ? {} : { persona }),
+  };
+  try {
+    return await resolveRole(request, `role ${role}`);
+  } catch (error) {
+    const problem = problemOf(error);
+    if (problem.kind === 'failed') return { ok: false, error: problem };
+    return { ok: false, error: { code: 'internal', message: `role ${role} could not be read` } };
+  }
 }
 
 /** The next thing to do: a turn, or nothing when the agent is about to close. */

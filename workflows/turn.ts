@@ -88,6 +88,8 @@ async function handBack(agent: AgentState, most: number): Promise<TurnOutcome> {
   });
   const answer = await takeStep(agent, true);
   if ('status' in answer) return answer;
+  // No call may stay without an output, or no provider takes the conversation any more.
+  if (answer.calls.length > 0) await runToolCalls(agent, answer.items, answer.calls);
   const handed = textOf(answer.items);
   const limit = `The limit of ${most} steps in one turn was reached (agents.max_steps).`;
   const message = handed === '' ? limit : `${limit} Handed back: ${handed}`;

@@ -1,0 +1,136 @@
+import { Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { terminateAgents } from '../../activities/terminate-agents.ts';
+import {
+  type AgentId,
+  type AgentSettings,
+  EMPTY_DIGEST,
+  extendDigest,
+  type Item,
+  type ModelAnswer,
+  type ModelRequest,
+  noUsage,
+  type PlannedCall,
+  type RoleAnswer,
+  type RoleRequest,
+  type SessionId,
+  type ToolAnswer,
+  type ToolRequest,
+  type Wire,
+} from '../../protocol/index.ts';
+import type { Call, Say, Script, ScriptedTool } from './script.ts';
+
+/** What is played in one session, and what came of it. */
+export interface Play {
+  script: Script;
+  tools: Record<string, ScriptedTool>;
+  roles: Record<string, Partial<AgentSettings>>;
+  /** Conversations as their models know them. */
+  conversations: Map<AgentId, Item[]>;
+  asked: { agent: string; items: Item[]; turn: number; final: boolean }[];
+}
+
+/** Shared by all workers of a test file, so that one may go on where another has stopped. */
+export type Plays = Map<SessionId, Play>;
+
+export const OPERATIONS: ReadonlySet<string> = new Set(['spawn_agent', 'send_input', 'wait', 'close_agent']);
+
+/** `root`, or the part of an id after that of its root. */
+export function shortName(id: AgentId): string {
+  const cut = id.indexOf('/');
+  return cut < 0 ? 'root' : id.slice(cut + 1);
+}
+
+/**
+ * Activities that play scripts. `look` is to be a tool that reads, `act` one with effects, `mute` one with effects that
+ * says nothing any more once it has begun, as if its worker were dead.
+ */
+export function scriptedActivities(plays: Plays, client: Client) {
+  const playOf = (id: SessionId): Play => {
+    const play = plays.get(id);
+    if (play === undefined) throw ApplicationFailure.nonRetryable(`nothing is played in ${id}`);
+    return play;
+  };
+  const tool = (request: Wire<ToolRequest>) => runTool(playOf(request.agent.session_id), request);
+  return {
+    model: (request: Wire<ModelRequest>) => beating(() => speak(playOf(request.agent.session_id), request)),
+    resolve_role: async (request: RoleRequest) => roleOf(playOf(request.session_id), request),
+    terminate_agents: terminateAgents(client),
+    look: (request: Wire<ToolRequest>) => beating(() => tool(request)),
+    act: (request: Wire<ToolRequest>) => beating(() => tool(request)),
+    mute: tool,
+  };
+}
+
+async function speak(play: Play, { agent, fresh, pointer, final }: Wire<ModelRequest>): Promise<ModelAnswer> {
+  const known = play.conversations.get(agent.agent_id) ?? [];
+  const items = [...known.slice(0, pointer.count - fresh.length), ...fresh];
+  if (items.length !== pointer.count || items.reduce(extendDigest, EMPTY_DIGEST) !== pointer.digest) {
+    throw ApplicationFailure.nonRetryable(`the pointer of ${agent.agent_id} does not fit`, 'internal');
+  }
+  const name = shortName(agent.agent_id);
+  const step = items.filter((item) => item.type === 'assistant_message').length;
+  play.asked.push({ agent: name, items, turn: agent.turn, final });
+  const said = await play.script({ agent: name, turn: agent.turn, step, final, items });
+  if (said.fail !== undefined) {
+    const { code: type, message, retryable = false } = said.fail;
+    throw ApplicationFailure.create({ message, type, nonRetryable: !retryable });
+  }
+  const answer = answerOf(said, `${name}-${pointer.count}`);
+  play.conversations.set(agent.agent_id, [...items, ...answer.items]);
+  return answer;
+}
+
+function answerOf(said: Say, unique: string): ModelAnswer {
+  const items: Item[] = [{ type: 'assistant_message', text: said.text ?? '' }];
+  const calls: PlannedCall[] = [];
+  for (const [index, call] of (said.calls ?? []).entries()) {
+    const callId = call.id ?? `call-${unique}-${index}`;
+    items.push({
+      type: 'tool_call',
+      call_id: callId,
+      name: call.name,
+      arguments: JSON.stringify(call.args ?? {}),
+    });
+    calls.push(planOf(call, callId));
+  }
+  return { items, calls, usage: { ...noUsage, input_tokens: 10, output_tokens: 5, total_tokens: 15 } };
+}
+
+function planOf(call: Call, callId: string): PlannedCall {
+  const about = { call_id: callId, name: call.name, summary: '' };
+  if (call.refused !== undefined) return { kind: 'refused', error: call.refused, ...about };
+  if (!OPERATIONS.has(call.name)) {
+    const effects = call.effects ?? (call.name === 'look' ? 'none' : 'some');
+    return { kind: 'activity', effects, timeout_ms: 120_000, ...about };
+  }
+  const defaults =
+    call.name === 'wait' ? { mode: 'any' } : call.name === 'send_input' ? { interrupt: false } : {};
+  return { kind: 'operation', arguments: { ...defaults, ...(call.args as object) }, ...about };
+}
+
+async function runTool(play: Play, { agent, call }: Wire<ToolRequest>): Promise<ToolAnswer> {
+  const run = play.tools[call.name];
+  if (run === undefined) throw ApplicationFailure.nonRetryable(`nobody plays ${call.name}`, 'tool_failed');
+  const answer = await run({ agent: shortName(agent.agent_id), args: JSON.parse(call.arguments) });
+  return typeof answer === 'string' ? { output: answer, success: true } : answer;
+}
+
+function roleOf(play: Play, { role = 'default', inherited }: RoleRequest): RoleAnswer {
+  if (role === 'nobody')
+    return { ok: false, error: { code: 'unknown_role', message: 'there is no role nobody' } };
+  if (role === 'broken') throw ApplicationFailure.nonRetryable('the role broken cannot be read', 'internal');
+  return { ok: true, settings: { ...inherited, ...play.roles[role], role }, description: `plays ${role}` };
+}
+
+/** Runs with heartbeats, and ends at once when it is cancelled. */
+async function beating<T>(run: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const timer = setInterval(() => context.heartbeat(), 200);
+  try {
+    return await Promise.race([run(), context.cancelled]);
+  } finally {
+    clearInterval(timer);
+  }
+}

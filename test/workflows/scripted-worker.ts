@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import { bundleWorkflowCode, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import {
+  type AgentInput,
+  agentSettingsSchema,
+  type Limits,
+  newRootId,
+  type SessionSettings,
+  sessionSettingsSchema,
+  textMessage,
+} from '../../protocol/index.ts';
+import { preloadModules } from '../../worker/workflow-code.ts';
+import type { Connections } from './connect.ts';
+import type { Script } from './script.ts';
+import { type Play, type Plays, scriptedActivities } from './scripted-activities.ts';
+import { ScriptedSession } from './scripted-session.ts';
+
+export interface StartOptions {
+  script: Script;
+  tools?: Play['tools'];
+  /** What roles change in what they inherit. */
+  roles?: Play['roles'];
+  task?: string;
+  /** Of the root. */
+  role?: string;
+  session?: Partial<SessionSettings>;
+  limits?: Partial<Limits>;
+}
+
+export interface WorkerChoices {
+  dataConverter?: DataConverter;
+  maxCachedWorkflows?: number;
+}
+
+/** The real agent workflow on a task queue of its own; its models and tools are played, session by session. */
+export class ScriptedWorker {
+  readonly queue = `test-${randomUUID()}`;
+  readonly client: Client;
+  readonly #connections: Connections;
+  readonly #choices: WorkerChoices;
+  readonly #plays: Plays = new Map();
+  #stop: (() => Promise<void>) | undefined;
+
+  constructor(connections: Connections, choices: WorkerChoices = {}) {
+    this.#connections = connections;
+    this.#choices = choices;
+    const { dataConverter } = choices;
+    this.client = new Client({ connection: connections.client, ...(dataConverter ? { dataConverter } : {}) });
+  }
+
+  async run(): Promise<void> {
+    const worker = await Worker.create({
+      connection: this.#connections.native,
+      taskQueue: this.queue,
+      workflowBundle: await workflowBundle(),
+      maxHeartbeatThrottleInterval: 200,
+      defaultHeartbeatThrottleInterval: 200,
+      ...this.#choices,
+      activities: scriptedActivities(this.#plays, this.client),
+    });
+    const running = worker.run();
+    this.#stop = async () => {
+      worker.shutdown();
+      await running;
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  async start(options: StartOptions): Promise<ScriptedSession> {
+    const { script, tools = {}, roles = {}, task = 'the task', role = 'default' } = options;
+    const id = newRootId(Date.now(), Math.random);
+    const play: Play = { script, tools, roles, conversations: new Map(), asked: [] };
+    this.#plays.set(id, play);
+    const input: AgentInput = {
+      identity: {
+        agent_id: id,
+        session_id: id,
+        depth: 0,
+        source: { kind: 'api' },
+        task,
+        search_attributes: [],
+      },
+      settings: agentSettingsSchema.parse({
+        role,
+        model: 'scripted',
+        provider: 'script',
+        working_directory: '/tmp',
+        limits: options.limits ?? {},
+        model_retry_ms: 2_000,
+      }),
+      session: sessionSettingsSchema.parse(options.session ?? {}),
+      input: { id: `${id}#start`, content: textMessage(task).content },
+    };
+    await this.client.workflow.start('agent', { workflowId: id, taskQueue: this.queue, args: [input] });
+    return new ScriptedSession(this.client, id, play);
+  }
+
+  /** Every agent that has asked its model, with its newest history. */
+  async histories() {
+    const agents = [...this.#plays.values()].flatMap((play) => [...play.conversations.keys()]);
+    return Promise.all(
+      agents.map(async (workflowId) => ({
+        workflowId,
+        history: await this.client.workflow.getHandle(workflowId).fetchHistory(),
+      })),
+    );
+  }
+}
+
+const INTERCEPTORS = fileURLToPath(new URL('./test-interceptors.ts', import.meta.url));
+
+let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
+
+export function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
+  bundle ??= bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+    workflowInterceptorModules: [INTERCEPTORS],
+    preloadModules: preloadModules(),
+    logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
+  });
+  return bundle;
+}

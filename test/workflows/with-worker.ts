@@ -1,0 +1,52 @@
+import { temporal } from '@temporalio/proto';
+import { Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type Connections, connect, disconnect } from './connect.ts';
+import { ScriptedWorker, type WorkerChoices, workflowBundle } from './scripted-worker.ts';
+
+const { WorkflowTaskFailedCause, EventType } = temporal.api.enums.v1;
+
+/**
+ * One worker for all tests of a file. When they have run, no workflow task may have failed, and every history has to
+ * replay.
+ */
+export function withWorker(choices: WorkerChoices = {}): () => ScriptedWorker {
+  let connections: Connections;
+  let worker: ScriptedWorker;
+  beforeAll(async () => {
+    connections = await connect();
+    worker = new ScriptedWorker(connections, choices);
+    await worker.run();
+  }, 60_000);
+  afterAll(async () => {
+    await worker.stop();
+    await expectSoundHistories(worker, choices);
+    await disconnect(connections);
+  }, 60_000);
+  return () => worker;
+}
+
+export async function expectSoundHistories(
+  worker: ScriptedWorker,
+  choices: WorkerChoices = {},
+): Promise<void> {
+  const histories = await worker.histories();
+  expect(histories.flatMap(({ workflowId, history }) => failedTasks(workflowId, history))).toEqual([]);
+  const { dataConverter } = choices;
+  const options = { workflowBundle: await workflowBundle(), ...(dataConverter ? { dataConverter } : {}) };
+  for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
+    if (error !== undefined) throw new Error(`${workflowId} does not replay`, { cause: error });
+  }
+}
+
+/** A task that found new signals waiting when it wanted to end the run is repeated: that is no fault. */
+const HARMLESS = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
+
+function failedTasks(workflowId: string, history: temporal.api.history.v1.IHistory): string[] {
+  return (history.events ?? []).flatMap((event) => {
+    const failed = event.workflowTaskFailedEventAttributes;
+    if (event.eventType === EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED) return [`${workflowId} failed`];
+    if (failed == null || failed.cause === HARMLESS) return [];
+    return [`${workflowId}: ${WorkflowTaskFailedCause[failed.cause ?? 0]} ${failed.failure?.message}`];
+  });
+}
