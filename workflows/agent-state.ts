@@ -167,18 +167,27 @@ export class AgentState {
     };
   }
 
-  /** Tells parent and root how this agent stands; a receiver that is gone means that this agent is an orphan. */
-  report(durationMs?: number): void {
-    const { parent_id: parent, session_id: root, call_id: callId } = this.identity;
-    this.onChange();
-    if (parent === undefined) return;
-    const report: Report = {
+  /** How this agent stands, under the number of its newest report. */
+  get ownReport(): Report {
+    const { call_id: callId } = this.identity;
+    return {
       view: this.view,
-      seq: ++this.#counters.reports,
+      seq: this.#counters.reports,
       taken: this.inbox.taken,
       ...(callId === undefined ? {} : { call_id: callId }),
-      ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
     };
+  }
+
+  /** Tells parent, root and watchers how this agent stands; a receiver that is gone makes this agent an orphan. */
+  report(durationMs?: number): void {
+    const { parent_id: parent, session_id: root } = this.identity;
+    this.onChange();
+    this.#counters.reports++;
+    const report = { ...this.ownReport, ...(durationMs === undefined ? {} : { duration_ms: durationMs }) };
+    for (const watcher of this.tree?.watchersOf(this.id) ?? []) {
+      this.outbox.post(watcher, { type: 'report', report });
+    }
+    if (parent === undefined) return;
     const orphaned = (whose: string) => () => {
       if (this.closing !== undefined) return;
       this.orders.push({ type: 'shutdown', reason: `${whose} of this agent is gone` });

@@ -64,7 +64,7 @@ export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
     const id = candidates.length === 1 ? candidates[0] : undefined;
     if (id === undefined) return { reference, candidates };
     if (lookup.watch) root.tree?.watch(id, lookup.from);
-    const report = id === root.id ? { view: root.view, seq: 0, taken: [] } : root.tree?.report(id);
+    const report = id === root.id ? root.ownReport : root.tree?.report(id);
     return report === undefined ? { reference, candidates } : { reference, candidates, report };
   });
   return { request_id: lookup.request_id, found };

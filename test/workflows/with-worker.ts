@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { ScriptedWorker, type WorkerChoices, workflowBundle } from './scripted-worker.ts';
 
@@ -11,6 +11,7 @@ const { WorkflowTaskFailedCause, EventType } = temporal.api.enums.v1;
  * replay.
  */
 export function withWorker(choices: WorkerChoices = {}): () => ScriptedWorker {
+  vi.setConfig({ testTimeout: 60_000 });
   let connections: Connections;
   let worker: ScriptedWorker;
   beforeAll(async () => {

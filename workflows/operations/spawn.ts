@@ -163,8 +163,11 @@ function tighter(inherited: number | undefined, asked: number | undefined): numb
 
 function chooseId(agent: AgentState, role: string, name: string | undefined): AgentId {
   if (name === undefined) {
-    const safeRole = role.replaceAll(/[^A-Za-z0-9._-]/g, '-');
-    return childId(agent.id, `${safeRole}-${agent.children.nextNumber(role)}`);
+    const kind = segmentOf(role);
+    for (;;) {
+      const id = childId(agent.id, `${kind}-${agent.children.nextNumber(kind)}`);
+      if (agent.children.get(id) === undefined) return id;
+    }
   }
   if (!isChildName(name)) {
     throw new Refused({
@@ -181,6 +184,12 @@ function chooseId(agent: AgentState, role: string, name: string | undefined): Ag
     });
   }
   return id;
+}
+
+/** A role's name as it may stand in an id, whatever the file is called that describes the role. */
+function segmentOf(role: string): string {
+  const safe = role.replaceAll(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z0-9]+/, '');
+  return safe === '' ? 'agent' : safe.slice(0, 48);
 }
 
 function defaultNote(settings: AgentSettings, description: string): string {

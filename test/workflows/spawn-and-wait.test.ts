@@ -1,0 +1,360 @@
+import { describe, expect, test } from 'vitest';
+import { Gate } from './gate.ts';
+import { call, heard, lastOutput, lines, outputs, type Say, type Seen, say, spawn, wait } from './script.ts';
+import { withWorker } from './with-worker.ts';
+
+const worker = withWorker();
+
+/** Waits for all agents that were spawned. */
+const waitForAll = ({ items }: Seen): Say =>
+  wait(
+    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
+    { mode: 'all' },
+  );
+
+describe.concurrent('an agent', () => {
+  test('spawns three others, waits for all, closes them and answers', async () => {
+    const session = await worker().start({
+      session: { one_shot: true },
+      script: lines({
+        root: [
+          spawn('one', 'two', 'three'),
+          waitForAll,
+          ({ items }) => ({
+            calls: Object.keys(lastOutput(items, 'wait').status).map((id) => ({
+              name: 'close_agent',
+              args: { id },
+            })),
+          }),
+          say('all done'),
+        ],
+        '*': [({ items }) => say(`report on ${heard(items)[0]}`)],
+      }),
+    });
+    const ids = ['default-1', 'default-2', 'default-3'].map((name) => session.idOf(name));
+    const result = await session.result();
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: 'all done',
+      usage: { total_tokens: 7 * 15 },
+      closed: [session.id],
+    });
+    const items = await session.items();
+    expect(outputs(items, 'spawn_agent')).toEqual(ids.map((agent_id) => ({ agent_id })));
+    expect(outputs(items, 'wait')).toEqual([
+      {
+        status: {
+          [ids[0] as string]: { completed: 'report on one' },
+          [ids[1] as string]: { completed: 'report on two' },
+          [ids[2] as string]: { completed: 'report on three' },
+        },
+        timed_out: false,
+      },
+    ]);
+    expect(outputs(items, 'close_agent')).toEqual(
+      ['one', 'two', 'three'].map((task, index) => ({
+        status: { completed: `report on ${task}` },
+        closed: [ids[index]],
+      })),
+    );
+    expect((await session.tree()).agents).toMatchObject([
+      { agent_id: session.id, status: 'completed', closed: true, children: ids },
+      ...ids.map((agent_id) => ({
+        agent_id,
+        parent_id: session.id,
+        status: 'shutdown',
+        closed: true,
+        depth: 1,
+        note: 'agent_type=default; agent_description=plays default',
+      })),
+    ]);
+  });
+
+  test('that is spawned sees its task alone and knows its place', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          call('spawn_agent', { message: 'dig here', agent_type: 'explorer', thread_note: ' north ' }),
+          say('ok'),
+        ],
+        'explorer-1': [say('dug')],
+      }),
+    });
+    const view = await session.untilFinal('explorer-1');
+    expect(view).toMatchObject({
+      role: 'explorer',
+      depth: 1,
+      parent_id: session.id,
+      note: 'north',
+      task: 'dig here',
+      source: { kind: 'sub_agent', parent_id: session.id, depth: 1 },
+    });
+    expect(await session.items('explorer-1')).toEqual([
+      { type: 'user_message', content: [{ type: 'text', text: 'dig here' }], from: session.id },
+      { type: 'assistant_message', text: 'dug' },
+    ]);
+    const [begin] = await session.eventsOf('agent.spawn.begin');
+    const [end] = await session.eventsOf('agent.spawn.end');
+    expect(begin).toMatchObject({ sender_id: session.id, prompt: 'dig here' });
+    expect(end).toMatchObject({ call_id: begin?.call_id, receiver_id: session.idOf('explorer-1') });
+  });
+
+  test('is not spawned in a role that does not exist', async () => {
+    const session = await worker().start({
+      script: lines({ root: [call('spawn_agent', { message: 'x', agent_type: 'nobody' }), say('then not')] }),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'spawn_agent').error.code).toBe('unknown_role');
+    expect(await session.tree()).toMatchObject({ agents: [{ children: [] }], slots: { used: 0, max: 12 } });
+  });
+
+  test('whose role has an odd name gets an id that can be written, and that no other agent has', async () => {
+    const roles = ['Prüf er', 'Prüf-er', '_', 'x'.repeat(100)];
+    const session = await worker().start({
+      script: lines({
+        root: [
+          { calls: roles.map((agent_type) => ({ name: 'spawn_agent', args: { message: 'x', agent_type } })) },
+          waitForAll,
+          say('ok'),
+        ],
+        '*': [say('here')],
+      }),
+    });
+    await session.untilFinal();
+    const ids = outputs(await session.items(), 'spawn_agent').map(({ agent_id }) => agent_id.split('/')[1]);
+    expect(new Set(ids).size).toBe(4);
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+    const { status } = lastOutput(await session.items(), 'wait');
+    expect(Object.values(status)).toEqual(roles.map(() => ({ completed: 'here' })));
+  });
+
+  test('at the depth limit spawns no more', async () => {
+    const session = await worker().start({
+      limits: { max_depth: 1 },
+      script: lines({
+        root: [spawn('deep'), waitForAll, say('ok')],
+        'default-1': [spawn('deeper'), say('alone then')],
+      }),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items('default-1'), 'spawn_agent')).toEqual({
+      error: {
+        code: 'limit_depth',
+        message: 'Agent depth limit reached. Solve the task yourself.',
+        hint: 'agents.max_depth is 1',
+      },
+    });
+    expect((await session.tree()).agents).toHaveLength(2);
+  });
+});
+
+describe.concurrent('a wait', () => {
+  test('for any returns the first final agent and leaves the others running', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('slow', 'fast'),
+          ({ items }) => wait(outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id)),
+          say('one is enough'),
+        ],
+        'default-1': [() => gate.opened.then(() => say('at last'))],
+        'default-2': [say('quick')],
+      }),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'wait')).toEqual({
+      status: { [session.idOf('default-2')]: { completed: 'quick' } },
+      timed_out: false,
+    });
+    expect(await session.status('default-1')).toMatchObject({ status: 'running', waiting_for: 'model' });
+    gate.open();
+    await session.untilFinal('default-1');
+  });
+
+  test('shows what the agent waits for', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll, say('ok')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.until('root', (view) => view.waiting_for === 'agents' && view.current_tool === 'wait');
+    gate.open();
+    expect(await session.untilFinal()).not.toHaveProperty('waiting_for');
+    const [begin] = await session.eventsOf('agent.wait.begin');
+    const [end] = await session.eventsOf('agent.wait.end');
+    expect(begin).toMatchObject({ receiver_ids: [session.idOf('default-1')] });
+    expect(end).toMatchObject({ call_id: begin?.call_id, timed_out: false });
+  });
+
+  test('answers unknown ids at once, without hiding the others', async () => {
+    const stranger = 'a0000000000zz/worker-1';
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          waitForAll,
+          wait(['default-1', 'nobody', stranger]),
+          wait(['nobody', 'default-1'], { mode: 'all' }),
+          wait(['nobody']),
+          say('ok'),
+        ],
+        'default-1': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const child = { [session.idOf('default-1')]: { completed: 'done' } };
+    expect(outputs(await session.items(), 'wait').slice(1)).toEqual([
+      { status: { ...child, nobody: 'not_found', [stranger]: 'not_found' }, timed_out: false },
+      { status: { ...child, nobody: 'not_found' }, timed_out: false },
+      { status: { nobody: 'not_found' }, timed_out: false },
+    ]);
+  });
+
+  test('for itself is refused', async () => {
+    const session = await worker().start({
+      script: ({ step }) => (step === 0 ? wait([session.id]) : say('of course')),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'wait').error.code).toBe('not_permitted');
+  });
+
+  test('reaches an agent that is not a child of the waiting one', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('left', 'right'), waitForAll, say('ok')],
+        'default-1': [
+          spawn('below left'),
+          wait(['default-1/default-1', 'default-2'], { mode: 'all' }),
+          say('both'),
+        ],
+        'default-1/default-1': [say('below')],
+        'default-2': [() => gate.opened.then(() => say('right'))],
+      }),
+    });
+    await session.until('default-1', (view) => view.waiting_for === 'agents');
+    gate.open();
+    await session.untilFinal();
+    expect(lastOutput(await session.items('default-1'), 'wait')).toEqual({
+      status: {
+        [session.idOf('default-1/default-1')]: { completed: 'below' },
+        [session.idOf('default-2')]: { completed: 'right' },
+      },
+      timed_out: false,
+    });
+    const notices = heard(await session.items('default-1')).filter((text) => text.startsWith('notice'));
+    expect(notices).toEqual([]);
+  });
+
+  test('of a child for the root ends with the turn of the root', async () => {
+    const begun = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), () => begun.opened.then(() => say('done for now'))],
+        'default-1': [() => wait([session.id]), say('so it is')],
+      }),
+    });
+    await session.until('default-1', (view) => view.waiting_for === 'agents');
+    begun.open();
+    await session.untilFinal('default-1');
+    expect(lastOutput(await session.items('default-1'), 'wait')).toEqual({
+      status: { [session.id]: { completed: 'done for now' } },
+      timed_out: false,
+    });
+  });
+
+  test('ends early when input arrives', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('slow'), waitForAll, ({ items }) => say(`heard ${heard(items).at(-1)}`)],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.until('root', (view) => view.waiting_for === 'agents');
+    await session.send('never mind');
+    expect(await session.untilFinal()).toMatchObject({ message: 'heard never mind', turn: 1 });
+    expect(lastOutput(await session.items(), 'wait')).toEqual({
+      status: {},
+      timed_out: false,
+      interrupted_by_input: true,
+    });
+    gate.open();
+  });
+
+  test('right after an input does not return the turn before it', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          waitForAll,
+          {
+            calls: [
+              { name: 'send_input', args: { id: 'default-1', message: 'again' } },
+              { name: 'wait', args: { ids: ['default-1'] } },
+            ],
+          },
+          say('ok'),
+        ],
+        'default-1': [say('first'), say('second')],
+      }),
+    });
+    await session.untilFinal();
+    const child = session.idOf('default-1');
+    expect(outputs(await session.items(), 'wait').map(({ status }) => status)).toEqual([
+      { [child]: { completed: 'first' } },
+      { [child]: { completed: 'second' } },
+    ]);
+  });
+
+  test('after a burst of inputs returns when the last of them was worked on', async () => {
+    const inputs = Array.from({ length: 40 }, (_, n) => ({
+      name: 'send_input',
+      args: { id: 'default-1', message: `input ${n}` },
+    }));
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          { calls: inputs },
+          () => {
+            gate.open();
+            return wait(['default-1']);
+          },
+          say('ok'),
+        ],
+        'default-1': [
+          () => gate.opened.then(() => say('first')),
+          ({ items }) => say(`${heard(items).length} inputs`),
+        ],
+      }),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'wait').status).toEqual({
+      [session.idOf('default-1')]: { completed: '41 inputs' },
+    });
+  });
+
+  test('for an agent that is closed returns at once', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          waitForAll,
+          call('close_agent', { id: 'default-1' }),
+          wait(['default-1']),
+          say('ok'),
+        ],
+        'default-1': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'wait').status).toEqual({
+      [session.idOf('default-1')]: 'shutdown',
+    });
+  });
+});
