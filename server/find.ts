@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { CadreError } from '../protocol/index.ts';
 import { fetchProgram } from './fetch.ts';
-import { OLDEST_SERVER, PINNED_VERSION } from './pinned.ts';
+import { OLDEST_SERVER, type PinnedProgram, TEMPORAL } from './pinned.ts';
 
 const run = promisify(execFile);
 
@@ -16,44 +17,56 @@ export interface Program {
 export interface FindOptions {
   cacheDir: string;
   onProgress?: ((text: string) => void) | undefined;
-  /** For tests; default: PATH. */
-  searchPath?: string;
+  /** As PATH is written; default: PATH. */
+  searchPath?: string | undefined;
 }
 
-/** Where the pinned program is kept. */
-export function pinnedPath(cacheDir: string): string {
-  return join(cacheDir, `temporal-${PINNED_VERSION}`, 'temporal');
+const VERSION_MS = 10_000;
+
+/** Where a pinned program is kept. */
+export function pinnedPath(cacheDir: string, { name, version }: PinnedProgram): string {
+  return join(cacheDir, `${name}-${version}`, name);
 }
 
 /**
  * The `temporal` program: on PATH if it is recent enough, else the pinned one from the cache, else brought.
  *
- * @throws CadreError `server_unavailable`
+ * @throws CadreError `server_unavailable`, or `home_unwritable` when there is no room for it
  */
-export async function findProgram(options: FindOptions): Promise<Program> {
-  const pinned = pinnedPath(options.cacheDir);
-  const own = (await findOnPath(options.searchPath ?? process.env.PATH ?? '')) ?? (await programAt(pinned));
+export async function findProgram(options: FindOptions, pinned = TEMPORAL): Promise<Program> {
+  const { cacheDir, onProgress, searchPath = process.env.PATH ?? '' } = options;
+  const target = pinnedPath(cacheDir, pinned);
+  const own = (await findOnPath(searchPath, onProgress)) ?? (await programAt(target));
   if (own !== undefined) return own;
-  await fetchProgram({ target: pinned, onProgress: options.onProgress });
-  const brought = await programAt(pinned);
-  if (brought === undefined) throw new Error(`${pinned} was brought, but does not run here`);
+  await fetchProgram(pinned, { target, onProgress });
+  const brought = await programAt(target);
+  if (brought === undefined) {
+    throw new CadreError('server_unavailable', `${target} was brought, but it does not run here.`, {
+      hint: `Try \`${target} --version\`. A folder from which nothing may be run is changed with CADRE_CACHE.`,
+    });
+  }
   return brought;
 }
 
-async function findOnPath(searchPath: string): Promise<Program | undefined> {
+async function findOnPath(
+  searchPath: string,
+  onProgress: FindOptions['onProgress'],
+): Promise<Program | undefined> {
   for (const folder of searchPath.split(delimiter).filter((folder) => folder !== '')) {
     const path = join(folder, 'temporal');
-    if (!(await isExecutable(path))) continue;
     const program = await programAt(path);
-    if (program !== undefined && atLeast(program.version, OLDEST_SERVER)) return program;
+    if (program === undefined) continue;
+    if (atLeast(program.version, OLDEST_SERVER)) return program;
+    onProgress?.(`Passing over ${path}: its server ${program.version} is older than ${OLDEST_SERVER}.`);
   }
   return undefined;
 }
 
+/** Undefined where there is no program that says its version. */
 async function programAt(path: string): Promise<Program | undefined> {
-  if (!(await isExecutable(path))) return undefined;
   try {
-    const { stdout } = await run(path, ['--version'], { timeout: 20_000 });
+    await access(path, constants.X_OK);
+    const { stdout } = await run(path, ['--version'], { timeout: VERSION_MS, killSignal: 'SIGKILL' });
     const version = serverVersion(stdout);
     return version === undefined ? undefined : { path, version };
   } catch {
@@ -73,11 +86,4 @@ export function atLeast(version: string, oldest: string): boolean {
     if (difference !== 0) return difference > 0;
   }
   return true;
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }

@@ -27,12 +27,36 @@ export function cacheDir(environment: Environment = process.env): string {
 export function ensureFolder(home: string, ...parts: string[]): string {
   const folder = join(home, ...parts);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    makeWritable(folder);
     return folder;
   } catch (error) {
     throw unwritable(home, error);
   }
+}
+
+/**
+ * Makes sure that a folder for what is fetched exists and can be written.
+ *
+ * @throws CadreError `home_unwritable`
+ */
+export function ensureCacheFolder(folder: string): void {
+  try {
+    makeWritable(folder);
+  } catch (error) {
+    throw new CadreError(
+      'home_unwritable',
+      `The cache cannot be written: ${folder} (${reasonOf(folder, error)}).`,
+      {
+        hint: 'Set CADRE_CACHE to a folder of yours with 200 MB of free space, or mend this one.',
+        cause: error,
+      },
+    );
+  }
+}
+
+function makeWritable(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  accessSync(folder, constants.W_OK | constants.X_OK);
 }
 
 /** The error for a CADRE_HOME in which nothing can be kept. */

@@ -2,6 +2,5 @@ export { cacheDir, cadreHome, ensureFolder, unwritable } from './home.ts';
 export { processStart } from './process-identity.ts';
 export { type LockHolder, lockFreed, lockHolder, ProcessLock } from './process-lock.ts';
 export type { ServerRecord } from './record.ts';
-export { knownSearchAttributes, registerSearchAttributes } from './search-attributes.ts';
 export { type EnsureOptions, ensureServer } from './start.ts';
 export { serverStatus, stopServer } from './stop.ts';

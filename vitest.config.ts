@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+import { cacheDir } from './server/index.ts';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Threads crash Temporal's native core.
+    pool: 'forks',
+    globalSetup: 'test/support/global-setup.ts',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // What was brought once serves every test, also those that have a HOME of their own.
+    env: { CADRE_CACHE: cacheDir() },
+  },
+});
