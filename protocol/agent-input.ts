@@ -30,8 +30,8 @@ export interface AgentInput<Carry = unknown> {
   session?: SessionSettings;
   note?: string;
   input: { id: string; content: ContentPart[]; from?: string };
-  /** How the first turn gets its slot: granted by whoever spawned it, or still waited for under that request. */
-  slot?: { outcome: 'granted' } | { outcome: 'queued'; request_id: string };
+  /** Whether whoever spawned it has got the slot for its first turn, or only a place in the queue. */
+  slot?: 'granted' | 'queued';
   carry?: Carry;
 }
 

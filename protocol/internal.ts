@@ -26,9 +26,11 @@ export type SlotRequest =
       queue: boolean;
       spawn?: AgentView;
     }
+  /** `agent_id`, for which a spawn was granted or queued, has not come into being. */
+  | { kind: 'cancel_spawn'; agent_id: AgentId }
   /** `agent_id` waits for others and needs no slot meanwhile. */
   | { kind: 'lend'; agent_id: AgentId }
-  /** Its wait is over; comes before all that is queued. */
+  /** `agent_id` is about to work; what it has lent it gets back before all that is queued. */
   | { kind: 'reclaim'; request_id: string; agent_id: AgentId; from: AgentId }
   /** `agent_id` works no longer and cannot say so itself. */
   | { kind: 'release'; agent_id: AgentId; closed: boolean };

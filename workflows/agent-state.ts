@@ -188,12 +188,18 @@ export class AgentState {
       this.outbox.post(watcher, { type: 'report', report });
     }
     if (parent === undefined) return;
-    const orphaned = (whose: string) => () => {
-      if (this.closing !== undefined) return;
-      this.orders.push({ type: 'shutdown', reason: `${whose} of this agent is gone` });
-    };
-    this.outbox.post(parent, { type: 'report', report }, orphaned('the parent'));
-    if (parent !== root) this.outbox.post(root, { type: 'report', report }, orphaned('the root'));
+    this.outbox.post(parent, { type: 'report', report }, () => this.#orphaned('parent'));
+    if (parent !== root) this.postToRoot({ type: 'report', report });
+  }
+
+  /** Sends to the root of the session; without one there is nothing to work for. */
+  postToRoot(mail: Mail): void {
+    this.outbox.post(this.identity.session_id, mail, () => this.#orphaned('root'));
+  }
+
+  #orphaned(whose: 'parent' | 'root'): void {
+    if (this.closing !== undefined) return;
+    this.orders.push({ type: 'shutdown', reason: `the ${whose} of this agent is gone` });
   }
 
   get pointer(): ReturnType<Conversation['pointer']> {

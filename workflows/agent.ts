@@ -11,7 +11,7 @@ import { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
 import { closeSelf } from './closing.ts';
 import { registerHandlers } from './handlers.ts';
-import { takeSlot, untilGranted } from './operations/slot.ts';
+import { takeSlot } from './operations/slot.ts';
 import { beginClosing, followOrders } from './orders.ts';
 import { Surface } from './surface.ts';
 import { runTurn, shouldContinueAsNew, type TurnOutcome } from './turn.ts';
@@ -115,8 +115,9 @@ async function nextTurn(
 }
 
 async function obtainSlot(self: AgentState, input: AgentInput<AgentCarry>): Promise<void> {
-  if (self.standing.turn > 0 || input.slot === undefined) return takeSlot(self);
-  if (input.slot.outcome === 'queued') return untilGranted(self, input.slot.request_id);
+  // One that was only queued asks itself, since the answer may have come before there was anybody to take it.
+  if (self.standing.turn === 0 && input.slot === 'granted') return;
+  await takeSlot(self);
 }
 
 /** A one-shot root whose turn has ended, and below which nothing runs. An interrupted one waits for input. */

@@ -19,6 +19,10 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       answer(root, request.from, { request_id: request.request_id, ...outcome });
       return;
     }
+    case 'cancel_spawn':
+      tree.forget(request.agent_id);
+      grant(root, slots.cancelSpawn(request.agent_id));
+      return;
     case 'lend':
       grant(root, slots.lend(request.agent_id));
       return;

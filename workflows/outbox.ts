@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { getExternalWorkflowHandle } from '@temporalio/workflow';
+import { CancellationScope, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { type AgentId, INTERNAL_SIGNAL, type Mail } from '../protocol/index.ts';
 
 const MISSING = 'ExternalWorkflowExecutionNotFound';
@@ -11,7 +11,7 @@ export function isMissing(error: unknown): boolean {
 
 /**
  * What this agent sends to others of its session. Signals to one receiver go one after the other, since the server
- * may deliver two that are under way in either order.
+ * may deliver two that are under way in either order. What is sent is sent: no interrupt takes it back.
  */
 export class Outbox {
   readonly #last = new Map<AgentId, Promise<void>>();
@@ -19,15 +19,19 @@ export class Outbox {
 
   /** Sends without waiting; `onMissing` is called when there is nobody to receive it. */
   post(to: AgentId, mail: Mail, onMissing: () => void = () => {}): void {
-    void this.send(to, INTERNAL_SIGNAL, mail).then((reached) => {
-      if (!reached) onMissing();
-    });
+    void this.send(to, INTERNAL_SIGNAL, mail).then(
+      (reached) => {
+        if (!reached) onMissing();
+      },
+      // A receiver that the server lets take no more signals: whoever waits for an answer has its own way out.
+      () => {},
+    );
   }
 
   /** Resolves when the server has the signal; false when there is nobody to receive it. */
   send(to: AgentId, signal: string, payload: unknown): Promise<boolean> {
     const before = this.#last.get(to) ?? Promise.resolve();
-    const sending = before.then(() => deliver(to, signal, payload));
+    const sending = before.then(() => CancellationScope.nonCancellable(() => deliver(to, signal, payload)));
     const done = sending.then(
       () => {},
       () => {},

@@ -1,5 +1,6 @@
 import { Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { inject } from 'vitest';
 
 export interface Connections {
   native: NativeConnection;
@@ -13,7 +14,7 @@ Runtime.install({
 });
 
 /** Connects to the server of the test run. */
-export async function connect(address = process.env.CADRE_TEST_ADDRESS ?? ''): Promise<Connections> {
+export async function connect(address: string = inject('temporalAddress')): Promise<Connections> {
   const [native, client] = await Promise.all([
     NativeConnection.connect({ address }),
     Connection.connect({ address }),

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { bundleWorkflowCode, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import {
   type AgentInput,
   agentSettingsSchema,
@@ -12,11 +11,11 @@ import {
   sessionSettingsSchema,
   textMessage,
 } from '../../protocol/index.ts';
-import { preloadModules } from '../../worker/workflow-code.ts';
 import type { Connections } from './connect.ts';
 import type { Script } from './script.ts';
 import { type Play, type Plays, scriptedActivities } from './scripted-activities.ts';
 import { ScriptedSession } from './scripted-session.ts';
+import { workflowBundle } from './test-bundle.ts';
 
 export interface StartOptions {
   script: Script;
@@ -112,18 +111,4 @@ export class ScriptedWorker {
       })),
     );
   }
-}
-
-const INTERCEPTORS = fileURLToPath(new URL('./test-interceptors.ts', import.meta.url));
-
-let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
-
-export function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
-  bundle ??= bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
-    workflowInterceptorModules: [INTERCEPTORS],
-    preloadModules: preloadModules(),
-    logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
-  });
-  return bundle;
 }

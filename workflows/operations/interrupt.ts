@@ -1,4 +1,3 @@
-import { CancellationScope } from '@temporalio/workflow';
 import { SIGNALS } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
 
@@ -10,11 +9,9 @@ export function interruptTurn(agent: AgentState, reason: string): void {
 }
 
 function interruptChildren(agent: AgentState, reason: string): void {
-  void CancellationScope.nonCancellable(async () => {
-    await Promise.all(
-      agent.children.open.map((child) =>
-        agent.outbox.send(child.id, SIGNALS.interrupt, { reason: `${agent.id} was interrupted: ${reason}` }),
-      ),
-    );
-  });
+  for (const child of agent.children.open) {
+    const payload = { reason: `${agent.id} was interrupted: ${reason}` };
+    // One that is gone has nothing to interrupt.
+    agent.outbox.send(child.id, SIGNALS.interrupt, payload).catch(() => {});
+  }
 }

@@ -60,7 +60,7 @@ function ownAgent(agent: AgentState, reference: string): AgentId | undefined {
 async function lookup(agent: AgentState, references: string[], watch: boolean) {
   const request: Lookup = { request_id: agent.nextId('requests'), from: agent.id, references, watch };
   if (agent.isRoot) return answerLookup(agent, request).found;
-  agent.outbox.post(agent.identity.session_id, { type: 'lookup', lookup: request });
+  agent.postToRoot({ type: 'lookup', lookup: request });
   const answer = await agent.lookupAnswers.await(request.request_id, () => agent.closing !== undefined);
   return answer?.found ?? [];
 }

@@ -1,3 +1,4 @@
+import { CancellationScope } from '@temporalio/workflow';
 import {
   type AgentId,
   type ContentPart,
@@ -9,7 +10,7 @@ import {
 import type { AgentState } from '../agent-state.ts';
 import { Refused } from './refused.ts';
 import { needsSlot, resolveAgent } from './resolve.ts';
-import { reserveFor } from './slot.ts';
+import { releaseSlot, reserveFor } from './slot.ts';
 
 export interface SendRequest {
   callId: string;
@@ -45,6 +46,11 @@ async function deliver(agent: AgentState, receiver: AgentId, request: SendReques
     throw new Refused({ code: 'not_permitted', message: 'an agent cannot send input to itself' });
   }
   if (agent.children.get(receiver)?.closed === true) throw closed(receiver);
+  // From the reservation on nothing may be cut in two, or the slot would be kept for an input that never comes.
+  return CancellationScope.nonCancellable(() => reserveAndSend(agent, receiver, request));
+}
+
+async function reserveAndSend(agent: AgentState, receiver: AgentId, request: SendRequest): Promise<string> {
   // The root needs no slot; for another one that is idle the right to work is reserved before the input goes out.
   if (receiver !== agent.identity.session_id && needsSlot(agent, receiver)) {
     const answer = await reserveFor(agent, receiver);
@@ -55,6 +61,7 @@ async function deliver(agent: AgentState, receiver: AgentId, request: SendReques
   agent.children.sent(receiver, id);
   if (!(await agent.outbox.send(receiver, SIGNALS.sendInput, payload))) {
     agent.children.lost(receiver, 'errored', 'ended from outside');
+    releaseSlot(agent, receiver, true);
     throw closed(receiver);
   }
   return id;

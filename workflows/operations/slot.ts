@@ -30,22 +30,20 @@ export function reserveFor(agent: AgentState, receiver: AgentId): Promise<Outcom
   });
 }
 
-/** Takes a slot for this agent's own turn, however long that takes. */
+/** Takes a slot for this agent's own turn, or takes back the one it has lent, however long that takes. */
 export async function takeSlot(agent: AgentState): Promise<void> {
   if (agent.isRoot) return;
   const requestId = agent.nextId('requests');
   const answer = await ask(agent, {
-    kind: 'reserve',
+    kind: 'reclaim',
     request_id: requestId,
     agent_id: agent.id,
     from: agent.id,
-    queue: true,
   });
   if (answer?.outcome === 'queued') await untilGranted(agent, requestId);
 }
 
-/** Waits for a slot that is queued under this request. */
-export async function untilGranted(agent: AgentState, requestId: string): Promise<void> {
+async function untilGranted(agent: AgentState, requestId: string): Promise<void> {
   agent.standing.queued = true;
   agent.standing.waitingFor = 'slot';
   agent.report();
@@ -60,33 +58,31 @@ export async function untilGranted(agent: AgentState, requestId: string): Promis
 /** Gives the slot to others while this agent waits, and takes it again afterwards, also when it was interrupted. */
 export async function lendingSlot<T>(agent: AgentState, wait: () => Promise<T>): Promise<T> {
   if (agent.isRoot) return wait();
-  const lend: SlotRequest = { kind: 'lend', agent_id: agent.id };
-  agent.outbox.post(agent.identity.session_id, { type: 'slot', request: lend });
+  tell(agent, { kind: 'lend', agent_id: agent.id });
   const result = await wait();
-  if (CancellationScope.current().consideredCancelled) return result;
-  const requestId = agent.nextId('requests');
-  const answer = await ask(agent, {
-    kind: 'reclaim',
-    request_id: requestId,
-    agent_id: agent.id,
-    from: agent.id,
-  });
-  if (answer?.outcome === 'queued') await untilGranted(agent, requestId);
+  if (!CancellationScope.current().consideredCancelled) await takeSlot(agent);
   return result;
+}
+
+/** Tells the ledger that the agent which a slot was reserved for has not come into being. */
+export function cancelSpawn(agent: AgentState, unborn: AgentId): void {
+  tell(agent, { kind: 'cancel_spawn', agent_id: unborn });
 }
 
 /** Tells the ledger that an agent works no more, for one that cannot say so itself. */
 export function releaseSlot(agent: AgentState, holder: AgentId, closed: boolean): void {
-  const request: SlotRequest = { kind: 'release', agent_id: holder, closed };
-  if (agent.isRoot) answerSlotRequest(agent, request);
-  else agent.outbox.post(agent.identity.session_id, { type: 'slot', request });
+  tell(agent, { kind: 'release', agent_id: holder, closed });
 }
 
 async function ask(
   agent: AgentState,
   request: Extract<SlotRequest, { request_id: string }>,
 ): Promise<Outcome> {
-  if (agent.isRoot) answerSlotRequest(agent, request);
-  else agent.outbox.post(agent.identity.session_id, { type: 'slot', request });
+  tell(agent, request);
   return agent.slotAnswers.await(request.request_id, () => agent.closing !== undefined);
+}
+
+function tell(agent: AgentState, request: SlotRequest): void {
+  if (agent.isRoot) answerSlotRequest(agent, request);
+  else agent.postToRoot({ type: 'slot', request });
 }

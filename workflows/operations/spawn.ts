@@ -27,7 +27,7 @@ import {
 import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import { Refused } from './refused.ts';
-import { releaseSlot, reserveForSpawn } from './slot.ts';
+import { cancelSpawn, reserveForSpawn } from './slot.ts';
 
 export interface SpawnRequest {
   callId: string;
@@ -99,6 +99,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       limits.when_full === 'queue',
     );
     if (answer === undefined) {
+      cancelSpawn(agent, id);
       throw new Refused({
         code: 'agent_closed',
         message: `agent ${agent.id} is closing and starts no agents`,
@@ -111,16 +112,13 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       settings,
       ...(note === undefined ? {} : { note }),
       input: { id: agent.nextId('inputs'), content: request.content, from: agent.id },
-      slot:
-        answer.outcome === 'granted'
-          ? { outcome: 'granted' }
-          : { outcome: 'queued', request_id: answer.request_id },
+      slot: answer.outcome,
     };
     try {
       await startChildWorkflow(input, note);
     } catch (error) {
       agent.children.remove(id);
-      releaseSlot(agent, id, true);
+      cancelSpawn(agent, id);
       const reason = error instanceof Error ? error.message : String(error);
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }

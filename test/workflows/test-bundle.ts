@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import { preloadModules } from '../../worker/workflow-code.ts';
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const interceptors = fileURLToPath(new URL('./test-interceptors.ts', import.meta.url));
+const cache = join(repository, 'node_modules', '.cache', 'cadre-test');
+
+let made: Promise<{ codePath: string }> | undefined;
+
+/** The workflows with the test's interceptors, bundled once for all test files: it takes seconds. */
+export function workflowBundle(): Promise<{ codePath: string }> {
+  made ??= make();
+  return made;
+}
+
+async function make(): Promise<{ codePath: string }> {
+  const codePath = join(cache, `workflows-${sourcesHash()}.js`);
+  if (existsSync(codePath)) return { codePath };
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(repository, 'workflows', 'index.ts'),
+    workflowInterceptorModules: [interceptors],
+    preloadModules: preloadModules(),
+    logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
+  });
+  mkdirSync(cache, { recursive: true });
+  // Under another name first, since other test files may look for it at the same time.
+  const unfinished = `${codePath}.${process.pid}`;
+  writeFileSync(unfinished, code);
+  renameSync(unfinished, codePath);
+  return { codePath };
+}
+
+function sourcesHash(): string {
+  const hash = createHash('sha256');
+  for (const folder of ['workflows', 'protocol']) {
+    const files = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).sort();
+    for (const file of files.filter((name) => name.endsWith('.ts'))) {
+      hash.update(`${file}\n`).update(readFileSync(join(repository, folder, file)));
+    }
+  }
+  for (const file of [interceptors, join(repository, 'package-lock.json')]) hash.update(readFileSync(file));
+  return hash.digest('hex').slice(0, 16);
+}
