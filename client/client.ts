@@ -17,6 +17,7 @@ import {
 import { AgentHandle } from './agent-handle.ts';
 import { translate } from './errors.ts';
 import { listAgents } from './list.ts';
+import { knownSearchAttributes, registerSearchAttributes } from './search-attributes.ts';
 import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
@@ -123,6 +124,20 @@ export class CadreClient {
     } catch (error) {
       throw translate(error);
     }
+  }
+
+  /** Which of Cadre's search attributes the namespace knows; what `session.search_attributes` wants. */
+  knownSearchAttributes(): Promise<string[]> {
+    return knownSearchAttributes(this.#client.connection as Connection, this.namespace);
+  }
+
+  /**
+   * Registers the search attributes that are missing, and says which they were.
+   *
+   * @throws CadreError `not_permitted` when the cluster refuses
+   */
+  registerSearchAttributes(): Promise<string[]> {
+    return registerSearchAttributes(this.#client.connection as Connection, this.namespace);
   }
 
   async close(): Promise<void> {

@@ -36,6 +36,8 @@ export interface AgentView {
   source: Source;
   usage: Usage;
   children: AgentId[];
+  /** A root that closes by itself when all has settled. */
+  one_shot?: boolean;
   status_since: string;
   updated_at: string;
 }

@@ -41,7 +41,7 @@ function installRuntime(to: Log): void {
  */
 export async function createWorker(options: WorkerOptions): Promise<CadreWorker> {
   installRuntime(options.onLog ?? (() => {}));
-  const namespace = options.namespace ?? 'default';
+  const { namespace = 'default', graceMs = GRACE_MS } = options;
   const connection = options.connection ?? (await connect(options));
   const client = new Client({ connection, namespace, dataConverter: dataConverter() });
   const worker = await Worker.create({
@@ -53,8 +53,8 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     dataConverter: dataConverter(),
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
-    shutdownGraceTime: GRACE_MS,
-    shutdownForceTime: GRACE_MS + FORCE_MS,
+    shutdownGraceTime: graceMs,
+    shutdownForceTime: graceMs + FORCE_MS,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
   });
   const done = worker.run().finally(async () => {

@@ -13,6 +13,8 @@ export interface WorkerOptions extends ConnectOptions {
   tools?: Tool[];
   /** Answer queries and take input, but make no model calls and run no tools: for a command that only asks. */
   workflowsOnly?: boolean;
+  /** How long running activities get to end when the worker stops, in ms (default 10,000). */
+  graceMs?: number;
   /** Told of warnings and errors of the Temporal SDK, a line each. */
   onLog?: (line: string) => void;
   /** Most agents and activities at work in this process. */
@@ -24,6 +26,6 @@ export interface CadreWorker {
   readonly queue: string;
   /** Settles when the worker has stopped; rejects when it failed. */
   readonly done: Promise<void>;
-  /** Drains: running activities get `graceMs` (default 10,000) to end, then are cancelled. */
-  stop(graceMs?: number): Promise<void>;
+  /** Drains: running activities get `graceMs` of the options to end, then are cancelled. */
+  stop(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type ConfigSources, loadConfig } from '../../../cli/config/load.ts';
-import { folderWith } from '../folders.ts';
+import { folderWith } from '../../support/folders.ts';
 
 const USER = 'home/.cadre/config.toml';
 const REPOSITORY = 'repo/.cadre/config.toml';

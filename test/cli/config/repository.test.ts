@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../cli/config/load.ts';
 import { repositoryRoot } from '../../../cli/config/repository.ts';
-import { folderWith } from '../folders.ts';
+import { folderWith } from '../../support/folders.ts';
 
 async function withRepository(repository: string, user = '', profile?: string) {
   const root = folderWith({ 'repo/.cadre/config.toml': repository, 'home/.cadre/config.toml': user });

@@ -1,0 +1,44 @@
+import type { AgentEvent } from '../../protocol/index.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { onSignals } from '../follow/signals.ts';
+import type { Invocation } from '../invocation.ts';
+import { eventLine } from '../render/event-line.ts';
+import { atWorkplace } from '../workplace.ts';
+
+export default function events(
+  invocation: Invocation,
+  [reference]: [string],
+  { follow, after }: { follow?: boolean; after?: number },
+): Promise<ExitCode> {
+  const { output } = invocation;
+  return atWorkplace(invocation, async (place) => {
+    const stop = new AbortController();
+    const undo = onSignals(() => stop.abort());
+    const collected: AgentEvent[] = [];
+    try {
+      await place.withAgent(reference, 'answer', async (agent) => {
+        const options = {
+          follow: follow === true,
+          signal: stop.signal,
+          ...(after === undefined ? {} : { after }),
+        };
+        for await (const event of agent.events(options)) {
+          if (output.format === 'jsonl') output.line(event);
+          else if (output.format === 'json') collected.push(event);
+          else output.text(`${event.seq}  ${event.at}  ${event.type}  ${detail(event)}`);
+        }
+      });
+    } finally {
+      undo();
+    }
+    if (output.format === 'json') output.result({ events: collected }, '');
+    return EXIT.done;
+  });
+}
+
+function detail(event: AgentEvent): string {
+  const line = eventLine(event);
+  if (line !== undefined) return line.slice(line.indexOf(': ') + 2);
+  const { seq, at, agent_id, session_id, type, ...body } = event;
+  return JSON.stringify(body);
+}

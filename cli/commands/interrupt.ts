@@ -1,0 +1,21 @@
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { atWorkplace } from '../workplace.ts';
+
+export default function interrupt(
+  invocation: Invocation,
+  [reference]: [string],
+  { reason }: { reason?: string },
+): Promise<ExitCode> {
+  return atWorkplace(invocation, async (place) => {
+    const view = await place.withAgent(reference, 'answer', async (agent) => {
+      await agent.interrupt(reason);
+      return (await agent.wait({ timeoutMs: 5_000 })) ?? agent.status();
+    });
+    invocation.output.result(
+      { agent_id: view.agent_id, status: view.status, message: view.message ?? '' },
+      `${view.agent_id} ${view.status}`,
+    );
+    return EXIT.done;
+  });
+}

@@ -1,0 +1,24 @@
+import type { Item } from '../../protocol/index.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { itemText } from '../render/item-lines.ts';
+import { atWorkplace } from '../workplace.ts';
+
+export default function items(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
+  return atWorkplace(invocation, async (place) => {
+    const all = await place.withAgent(reference, 'answer', async (agent, id) => {
+      const found: Item[] = [];
+      let compacted = 0;
+      for (let from: number | undefined = 0; from !== undefined; ) {
+        const page = await agent.items({ from });
+        found.push(...page.items);
+        compacted = page.compacted;
+        from = page.next;
+      }
+      return { agent_id: id, items: found, total: found.length, compacted };
+    });
+    if (invocation.output.format === 'jsonl') for (const item of all.items) invocation.output.line(item);
+    else invocation.output.result(all, () => all.items.map(itemText).join('\n'));
+    return EXIT.done;
+  });
+}

@@ -1,0 +1,34 @@
+import type { ListFilter } from '../../client/types.ts';
+import { formatDuration } from '../../protocol/index.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { columns, oneLine } from '../terminal-text.ts';
+import { atWorkplace } from '../workplace.ts';
+
+export default function ps(
+  invocation: Invocation,
+  _args: [],
+  { all, status, role, limit }: Pick<ListFilter, 'all' | 'status' | 'role' | 'limit'>,
+): Promise<ExitCode> {
+  return atWorkplace(invocation, async (place) => {
+    const filter: ListFilter = {
+      ...(all === undefined ? {} : { all }),
+      ...(status === undefined ? {} : { status }),
+      ...(role === undefined ? {} : { role }),
+      ...(limit === undefined ? {} : { limit }),
+    };
+    const agents = await place.link.reach((client) => client.list(filter));
+    invocation.output.result({ agents }, () => {
+      const rows = agents.map((agent) => [
+        agent.agent_id,
+        agent.role,
+        agent.closed && agent.status !== 'shutdown' ? `${agent.status} (closed)` : agent.status,
+        agent.model,
+        formatDuration(Date.parse(agent.ended_at ?? new Date().toISOString()) - Date.parse(agent.started_at)),
+        oneLine(agent.task ?? '', 60),
+      ]);
+      return columns([['AGENT', 'ROLE', 'STATUS', 'MODEL', 'AGE', 'TASK'], ...rows]).join('\n');
+    });
+    return EXIT.done;
+  });
+}

@@ -1,0 +1,159 @@
+import { readFileSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import {
+  CadreError,
+  newRootId,
+  REHEARSAL_NOTICE,
+  REHEARSAL_PROVIDER,
+  SEARCH_ATTRIBUTES,
+} from '../../protocol/index.ts';
+import { modelLister } from '../config/list-models.ts';
+import type { Flag, LoadedConfig } from '../config/load.ts';
+import { chooseModel } from '../config/model.ts';
+import { chooseProvider, requireKey } from '../config/provider.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { follow, report } from '../follow/follow.ts';
+import type { Invocation } from '../invocation.ts';
+import { readText } from '../read-text.ts';
+import { startBackgroundWorker } from '../serving/background.ts';
+import { Serving } from '../serving/serving.ts';
+import { agentSettingsOf, sessionSettingsOf, taskOf } from '../session-settings.ts';
+import { workerOptionsOf } from '../worker-options.ts';
+import { localQueue, Workplace } from '../workplace.ts';
+
+export interface RunOptions {
+  agent?: string;
+  model?: string;
+  cwd?: string;
+  sandbox?: string;
+  approval?: string;
+  image?: string[];
+  output?: string;
+  outputSchema?: string;
+  maxSteps?: number;
+  maxTokens?: number;
+  timeout?: number;
+  detach?: boolean;
+  waitAgents: boolean;
+  nonInteractive?: boolean;
+}
+
+/** Starts a one-shot root, follows its tree, prints its answer. */
+export default async function run(
+  invocation: Invocation,
+  [text]: [string | undefined],
+  options: RunOptions,
+): Promise<ExitCode> {
+  const startedAt = Date.now();
+  const { output, environment } = invocation;
+  const cwd = folderOf(resolve(options.cwd ?? invocation.cwd));
+  const outputSchema = options.outputSchema === undefined ? undefined : readSchema(options.outputSchema);
+  const images = (options.image ?? []).map((path) => fileOf(resolve(path)));
+  const { config } = await invocation.loadConfig(flagsOf(options), cwd);
+  const task = await readText(text, 'The task');
+  const provider = chooseProvider(config, environment);
+  const isQueued = config.temporal.task_queue !== undefined;
+  // The keys of a queued session are those of its workers.
+  if (!isQueued) requireKey(provider, environment);
+  if (provider.name === REHEARSAL_PROVIDER) output.warn(REHEARSAL_NOTICE);
+  const model = await chooseModel(config, provider, modelLister(environment));
+  const place = await Workplace.open(invocation, config);
+  const id = newRootId(Date.now(), Math.random);
+  const queue = config.temporal.task_queue ?? localQueue(id);
+  let serving: Serving | undefined;
+  try {
+    if (!isQueued) {
+      await place.files.prepare();
+      await place.files.write({
+        session_id: id,
+        queue,
+        cwd,
+        started_at: new Date().toISOString(),
+        ...addressOf(config),
+      });
+      void place.files.prune().catch(() => {});
+      if (options.detach !== true) serving = new Serving(place.session(id), 'act', place.surroundings);
+    }
+    const searchAttributes = place.link.isEmbedded
+      ? Object.keys(SEARCH_ATTRIBUTES)
+      : await place.link.client.knownSearchAttributes();
+    const role = options.agent ?? 'default';
+    const choices = { config, provider, model, role, cwd, environment, searchAttributes };
+    const settings = { ...choices, oneShot: true, waitAgents: options.waitAgents, outputSchema };
+    await place.link.client.start({
+      id,
+      task: taskOf(task, images),
+      queue,
+      settings: agentSettingsOf(settings),
+      session: sessionSettingsOf(settings),
+      source: { kind: options.nonInteractive === true ? 'exec' : 'cli' },
+    });
+    const link = place.link.webAddress(id);
+    output.info(`session ${id}${link === undefined ? '' : `  ${link}`}`);
+    if (options.detach === true) {
+      if (!isQueued)
+        await startBackgroundWorker(id, place.files, workerOptionsOf(invocation.options)).serving();
+      output.result({ session_id: id, ...(link === undefined ? {} : { web: link }) }, id);
+      return EXIT.done;
+    }
+    const followed = await follow(invocation, place, {
+      session: id,
+      serving,
+      timeoutMs: options.timeout,
+      workerOptions: workerOptionsOf(invocation.options),
+    });
+    if (followed.kind === 'ended' && options.output !== undefined) {
+      await writeFile(options.output, `${followed.result.output.trimEnd()}\n`);
+    }
+    return report(invocation, id, followed, startedAt);
+  } finally {
+    await serving?.stop();
+    await place.close();
+  }
+}
+
+function flagsOf(options: RunOptions): Flag[] {
+  return [
+    { path: ['model'], value: options.model, where: '--model' },
+    { path: ['sandbox_mode'], value: options.sandbox, where: '--sandbox' },
+    { path: ['approval_policy'], value: options.approval, where: '--approval' },
+    { path: ['agents', 'max_steps'], value: options.maxSteps, where: '--max-steps' },
+    { path: ['agents', 'max_tokens'], value: options.maxTokens, where: '--max-tokens' },
+  ];
+}
+
+function addressOf(config: LoadedConfig['config']): { address?: string; namespace?: string } {
+  const { address, namespace } = config.temporal;
+  return { ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) };
+}
+
+function folderOf(path: string): string {
+  if (kindOf(path) === 'folder') return path;
+  throw new CadreError('usage', `--cwd: ${path} is not a folder.`, { hint: 'Name one that exists.' });
+}
+
+function fileOf(path: string): string {
+  if (kindOf(path) === 'file') return path;
+  throw new CadreError('usage', `--image: ${path} is not a file.`, { hint: 'Name one that exists.' });
+}
+
+function kindOf(path: string): 'folder' | 'file' | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.isDirectory() ? 'folder' : stats?.isFile() ? 'file' : undefined;
+}
+
+function readSchema(path: string): Record<string, unknown> {
+  try {
+    const schema: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) {
+      return schema as Record<string, unknown>;
+    }
+    throw new Error('a JSON schema is an object');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CadreError('usage', `--output-schema ${path}: ${reason}`, {
+      hint: 'Name a file with a JSON schema.',
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { readText } from '../read-text.ts';
+import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
+import { atWorkplace } from '../workplace.ts';
+
+export default function send(
+  invocation: Invocation,
+  [reference, argument]: [string, string],
+  { interrupt }: { interrupt?: boolean },
+): Promise<ExitCode> {
+  return atWorkplace(invocation, async (place) => {
+    const text = await readText(argument, 'The text');
+    const answer = await place.withAgent(reference, 'answer', (agent) =>
+      agent.send(text, interrupt === undefined ? {} : { interrupt }),
+    );
+    invocation.output.result(answer, '');
+    await tellIfUnserved(invocation, place, reference);
+    return EXIT.done;
+  });
+}

@@ -1,0 +1,12 @@
+import { cadreHome } from '../../server/home.ts';
+import { ensureServer } from '../../server/start.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { serverLines } from '../render/server-lines.ts';
+
+export default async function serverStart({ output, environment }: Invocation): Promise<ExitCode> {
+  const home = cadreHome(environment);
+  const server = await ensureServer({ home, onProgress: (text) => output.info(text) });
+  output.result({ running: true, home, ...server }, () => serverLines(server, home));
+  return EXIT.done;
+}

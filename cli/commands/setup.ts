@@ -1,0 +1,15 @@
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { atWorkplace } from '../workplace.ts';
+
+/** Registers on a cluster what Cadre's filters need. */
+export default function setup(invocation: Invocation): Promise<ExitCode> {
+  return atWorkplace(invocation, async (place) => {
+    const registered = await place.link.reach((client) => client.registerSearchAttributes());
+    invocation.output.result(
+      { registered },
+      registered.length === 0 ? 'all search attributes were there' : `registered ${registered.join(', ')}`,
+    );
+    return EXIT.done;
+  });
+}

@@ -1,0 +1,21 @@
+import pc from 'picocolors';
+import { sessionOf } from '../../protocol/index.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { treeLines } from '../render/tree-lines.ts';
+import { agentIdOf, atWorkplace } from '../workplace.ts';
+
+export default function tree(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
+  return atWorkplace(invocation, async (place) => {
+    const session = sessionOf(agentIdOf(reference));
+    const view = await place.withAgent(session, 'answer', (agent) => agent.tree());
+    const colors = pc.createColors(
+      process.stdout.isTTY === true && invocation.output.colors.isColorSupported,
+    );
+    const width = process.stdout.columns ?? 120;
+    invocation.output.result(view, () =>
+      treeLines(view.agents, { colors, now: Date.now(), width }).join('\n'),
+    );
+    return EXIT.done;
+  });
+}

@@ -1,0 +1,112 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CadreError, type SessionId } from '../../protocol/index.ts';
+import type { Tool } from '../../worker/index.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { onSignals } from '../follow/signals.ts';
+import type { Invocation } from '../invocation.ts';
+import { serveAllSessions } from '../serving/serve-all.ts';
+import { Serving } from '../serving/serving.ts';
+import { agentIdOf, Workplace } from '../workplace.ts';
+
+interface WorkerCommandOptions {
+  tools?: string;
+  session?: string;
+}
+
+/** Works for a named queue, for one local session, or for all local sessions, until it is told to stop. */
+export default async function worker(
+  invocation: Invocation,
+  _args: [],
+  options: WorkerCommandOptions,
+): Promise<ExitCode> {
+  const { config } = await invocation.loadConfig();
+  const tools = options.tools === undefined ? [] : await loadTools(options.tools);
+  const place = await Workplace.open(invocation, config);
+  const stop = new AbortController();
+  const undo = onSignals(() => stop.abort());
+  try {
+    const queue = config.temporal.task_queue;
+    if (options.session !== undefined) await serveSession(place, agentIdOf(options.session), stop.signal);
+    else if (queue !== undefined) await serveQueue(invocation, place, queue, tools, stop.signal);
+    else await serveAllSessions(invocation, place, stop.signal);
+    return EXIT.done;
+  } finally {
+    undo();
+    await place.close();
+  }
+}
+
+async function serveSession(place: Workplace, session: SessionId, signal: AbortSignal): Promise<void> {
+  await place.files.prepare();
+  const serving = new Serving(place.session(session), 'act', place.surroundings);
+  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  try {
+    await Promise.race([untilClosed(place, session, signal), serving.failed, stopped]);
+  } finally {
+    await serving.stop();
+  }
+}
+
+const LOOK_MS = 1_000;
+
+async function untilClosed(place: Workplace, session: SessionId, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const closed = await place.link
+      .reach(async (client) => (await client.get(session).describe()).closed)
+      .catch((error: unknown) => {
+        if (error instanceof CadreError && error.code === 'agent_not_found') return true;
+        return false;
+      });
+    if (closed) return;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+async function serveQueue(
+  { output, environment }: Invocation,
+  place: Workplace,
+  queue: string,
+  tools: Tool[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { createWorker } = await import('../../worker/create-worker.ts');
+  const serving = await createWorker({
+    ...place.link.connectOptions,
+    queue,
+    stateDir: place.home,
+    environment,
+    tools,
+    onLog: (line) => output.warn(line),
+  });
+  output.info(`Working for the queue ${queue} at ${place.link.client.address}; Ctrl-C stops it.`);
+  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  await Promise.race([stopped, serving.done]);
+  output.info('Stopping: what runs gets 10 s to finish.');
+  await serving.stop();
+}
+
+/** @throws CadreError `usage` for a module that cannot be loaded or brings no tools */
+async function loadTools(path: string): Promise<Tool[]> {
+  let module: Record<string, unknown>;
+  try {
+    module = await import(pathToFileURL(resolve(path)).href);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CadreError('usage', `--tools ${path} cannot be loaded: ${reason}`, { cause: error });
+  }
+  const exported = [module.default, ...Object.values(module)].flat();
+  const tools = [...new Set(exported)].filter(isTool);
+  if (tools.length === 0) {
+    throw new CadreError('usage', `--tools ${path} exports no tools.`, {
+      hint: 'Export what defineTool of cadre/tools returns, each by a name or all in a default list.',
+    });
+  }
+  return tools;
+}
+
+function isTool(value: unknown): value is Tool {
+  return (
+    typeof value === 'object' && value !== null && 'run' in value && 'parameters' in value && 'name' in value
+  );
+}

@@ -1,0 +1,73 @@
+import type { ErrorCode } from '../protocol/errors.ts';
+
+/** What the process ends with; scripts rely on these. */
+export const EXIT = {
+  done: 0,
+  errored: 1,
+  usage: 2,
+  notFound: 3,
+  approvalMissing: 4,
+  refusedByLimit: 5,
+  ended: 6,
+  unreachable: 69,
+  interrupted: 130,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+const CODES: Partial<Record<ErrorCode, ExitCode>> = {
+  usage: EXIT.usage,
+  config_invalid: EXIT.usage,
+  home_unwritable: EXIT.usage,
+  invalid_arguments: EXIT.usage,
+  agent_ambiguous: EXIT.usage,
+  unknown_model: EXIT.usage,
+  unknown_role: EXIT.usage,
+  agent_not_found: EXIT.notFound,
+  approval_unavailable: EXIT.approvalMissing,
+  limit_depth: EXIT.refusedByLimit,
+  limit_threads: EXIT.refusedByLimit,
+  limit_agents: EXIT.refusedByLimit,
+  limit_turns: EXIT.refusedByLimit,
+  limit_steps: EXIT.refusedByLimit,
+  limit_wall: EXIT.refusedByLimit,
+  limit_runtime: EXIT.refusedByLimit,
+  limit_tokens: EXIT.refusedByLimit,
+  timeout: EXIT.ended,
+  temporal_unreachable: EXIT.unreachable,
+  model_unreachable: EXIT.unreachable,
+  models_updating: EXIT.unreachable,
+  server_unavailable: EXIT.unreachable,
+  no_worker: EXIT.unreachable,
+  interrupted: EXIT.interrupted,
+};
+
+/** For a command that was refused or failed. */
+export function exitCodeOfError(code: ErrorCode): ExitCode {
+  return CODES[code] ?? EXIT.errored;
+}
+
+/** Limits that end a session which had started: it counts as ended, not as refused. */
+const ENDED_BY = new Set([
+  'limit_turns',
+  'limit_steps',
+  'limit_wall',
+  'limit_runtime',
+  'limit_tokens',
+  'timeout',
+]);
+
+export interface Outcome {
+  status: string;
+  code?: string;
+  approval_missing?: boolean;
+}
+
+/** For a session that has ended, or an agent that was waited for. */
+export function exitCodeOfOutcome({ status, code, approval_missing }: Outcome): ExitCode {
+  if (status === 'completed') return EXIT.done;
+  if (approval_missing === true) return EXIT.approvalMissing;
+  if (status === 'interrupted') return EXIT.interrupted;
+  if (code === undefined) return EXIT.errored;
+  if (ENDED_BY.has(code)) return EXIT.ended;
+  return exitCodeOfError(code as ErrorCode);
+}

@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SessionResult } from '../../client/types.ts';
+import { type AgentView, CadreError, type SessionId } from '../../protocol/index.ts';
+import { EXIT, type ExitCode, exitCodeOfOutcome } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { eventLine } from '../render/event-line.ts';
+import { startBackgroundWorker } from '../serving/background.ts';
+import type { Serving } from '../serving/serving.ts';
+import type { Workplace } from '../workplace.ts';
+import { LiveTree } from './live-tree.ts';
+import { SessionFeed } from './session-feed.ts';
+import { onSignals } from './signals.ts';
+
+export interface FollowOptions {
+  session: SessionId;
+  /** Undefined for a queued session: its own workers serve it. */
+  serving: Serving | undefined;
+  /** Milliseconds after which the session is left running. */
+  timeoutMs?: number | undefined;
+  /** Common options that a background worker needs, too. */
+  workerOptions: readonly string[];
+}
+
+/** How following ended: with the session, or because somebody left it running. */
+export type Followed =
+  | { kind: 'ended'; result: SessionResult; agents: AgentView[] }
+  | { kind: 'left'; exitCode: ExitCode };
+
+/** Follows a session until it ends: a live tree on a terminal, lines elsewhere, JSON lines with --jsonl. */
+export async function follow(
+  invocation: Invocation,
+  place: Workplace,
+  options: FollowOptions,
+): Promise<Followed> {
+  const { output } = invocation;
+  const { session, serving } = options;
+  const stop = new AbortController();
+  const live = output.isLive ? new LiveTree(output) : undefined;
+  const feed = new SessionFeed(session, async (id) => place.link.reach(async (client) => client.get(id)), {
+    ...(live === undefined ? {} : { onTree: (agents) => live.show(agents) }),
+    onEvent: (event) => {
+      if (output.format === 'jsonl') output.line(event);
+      else if (live === undefined) printLine(eventLine(event));
+    },
+  });
+  const printLine = (line: string | undefined): void => {
+    if (line !== undefined) output.info(output.colors.dim(line));
+  };
+
+  const left = new Promise<{ exitCode: ExitCode; background: boolean }>((resolve) => {
+    const undo = onSignals((wish) => {
+      if (wish === 'interrupt') {
+        output.info('Interrupting the turn; Ctrl-C again leaves the session running.');
+        interrupt(place, session).catch((error) => output.debug(String(error)));
+      } else resolve({ exitCode: EXIT.interrupted, background: wish === 'leave' });
+    });
+    stop.signal.addEventListener('abort', undo);
+    if (options.timeoutMs !== undefined) {
+      sleep(options.timeoutMs, undefined, { signal: stop.signal })
+        .then(() => resolve({ exitCode: EXIT.ended, background: true }))
+        .catch(() => {});
+    }
+  });
+
+  const watching = feed.run(stop.signal);
+  try {
+    const first = await Promise.race([
+      ended(place, session).then((result) => ({ result })),
+      left,
+      ...(serving === undefined ? [] : [serving.failed]),
+    ]);
+    stop.abort();
+    await watching;
+    if ('result' in first) {
+      const agents = await lastLook(feed, invocation);
+      return { kind: 'ended', result: first.result, agents };
+    }
+    live?.end();
+    await leave(invocation, place, options, first.background);
+    return { kind: 'left', exitCode: first.exitCode };
+  } finally {
+    stop.abort();
+    live?.end();
+  }
+}
+
+/** The result of the root, also when the server was away meanwhile. */
+async function ended(place: Workplace, session: SessionId): Promise<SessionResult> {
+  for (;;) {
+    try {
+      return await place.link.reach((client) => client.get(session).result());
+    } catch (error) {
+      if (!(error instanceof CadreError) || error.code !== 'temporal_unreachable') throw error;
+      await sleep(1_000);
+    }
+  }
+}
+
+/** After the end: the rest of the events, and the session as it ended. */
+async function lastLook(feed: SessionFeed, invocation: Invocation): Promise<AgentView[]> {
+  try {
+    return await feed.look();
+  } catch (error) {
+    invocation.output.debug(`the last look failed: ${String(error)}`);
+    return [];
+  }
+}
+
+function interrupt(place: Workplace, session: SessionId): Promise<void> {
+  return place.link.reach((client) => client.get(session).interrupt('Ctrl-C'));
+}
+
+async function leave(
+  invocation: Invocation,
+  place: Workplace,
+  { session, serving, workerOptions, timeoutMs }: FollowOptions,
+  background: boolean,
+): Promise<void> {
+  const { output } = invocation;
+  const isQueued = serving === undefined;
+  if (serving !== undefined && background) {
+    const worker = startBackgroundWorker(session, place.files, workerOptions);
+    await serving.stop();
+    await worker.serving();
+  } else await serving?.stop();
+  const works = isQueued
+    ? 'the workers of its queue go on'
+    : background
+      ? 'a worker in the background goes on'
+      : 'nobody works for it now';
+  const why = timeoutMs === undefined ? 'Left' : 'Left, or out of time';
+  output.info(`${why}: ${works}. Come back with: cadre attach ${session}`);
+}
+
+/** What a session that was followed to its end is reported as, and the exit code of that. */
+export function report(
+  invocation: Invocation,
+  session: SessionId,
+  followed: Followed,
+  startedAt: number,
+): ExitCode {
+  const { output } = invocation;
+  if (followed.kind === 'left') {
+    if (output.format !== 'text') {
+      const code = followed.exitCode === EXIT.ended ? 'timeout' : 'interrupted';
+      const hint = `cadre attach ${session}`;
+      output.line({
+        error: { code, message: `${session} was left running`, hint, retryable: true },
+        session_id: session,
+      });
+    }
+    return followed.exitCode;
+  }
+  const { result, agents } = followed;
+  const exitCode = exitCodeOfOutcome(result);
+  const summary = {
+    session_id: result.session_id,
+    status: result.status,
+    output: result.output,
+    usage: result.usage,
+    duration_ms: Math.round(Date.now() - startedAt),
+    agents,
+    ...(exitCode === EXIT.done ? {} : { error: errorOf(result) }),
+  };
+  output.result(summary, result.status === 'completed' ? result.output : '');
+  if (exitCode !== EXIT.done && output.format === 'text') output.error(errorOf(result));
+  return exitCode;
+}
+
+function errorOf({ status, output, code, session_id: session, approval_missing: missing }: SessionResult) {
+  const text = output === '' ? '' : `: ${output}`;
+  return {
+    code: missing === true ? ('approval_unavailable' as const) : codeOf(code, status),
+    message: `agent ${session} ended ${status}${text}`,
+    hint: `\`cadre items ${session}\` shows its conversation.`,
+    retryable: false,
+  };
+}
+
+function codeOf(code: string | undefined, status: string) {
+  if (status === 'interrupted') return 'interrupted' as const;
+  return (code ?? 'internal') as 'internal';
+}

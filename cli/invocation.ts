@@ -1,0 +1,66 @@
+import type { ConfigSources, Flag, LoadedConfig } from './config/load.ts';
+import { type Format, type LogLevel, Output } from './output.ts';
+
+/** Options that every command takes. */
+export interface CommonOptions {
+  config?: string[];
+  profile?: string;
+  address?: string;
+  namespace?: string;
+  queue?: string;
+  json?: boolean;
+  jsonl?: boolean;
+  quiet?: boolean;
+  verbose?: boolean;
+  logLevel?: LogLevel;
+  color?: 'auto' | 'always' | 'never';
+}
+
+/** One run of the command line: its options, its streams, its surroundings. */
+export class Invocation {
+  readonly options: CommonOptions;
+  readonly output: Output;
+  readonly environment: NodeJS.ProcessEnv = process.env;
+  readonly cwd: string = process.cwd();
+
+  constructor(options: CommonOptions) {
+    this.options = options;
+    this.output = new Output({
+      format: formatOf(options),
+      level: options.logLevel ?? (options.quiet ? 'error' : options.verbose ? 'debug' : 'info'),
+      color: options.color ?? 'auto',
+      stdout: process.stdout,
+      stderr: process.stderr,
+      environment: process.env,
+    });
+  }
+
+  /** The configuration with the common options in it; what a person should know of it is told on stderr. */
+  async loadConfig(flags: readonly Flag[] = [], cwd = this.cwd): Promise<LoadedConfig> {
+    const { loadConfig } = await import('./config/load.ts');
+    const loaded = await loadConfig({
+      ...this.configSources(cwd),
+      flags: [...this.#temporalFlags(), ...flags],
+    });
+    for (const notice of loaded.notices) this.output.warn(notice);
+    return loaded;
+  }
+
+  configSources(cwd = this.cwd): ConfigSources {
+    const { profile, config = [] } = this.options;
+    return { cwd, environment: this.environment, profile, overrides: config, flags: this.#temporalFlags() };
+  }
+
+  #temporalFlags(): Flag[] {
+    const { address, namespace, queue } = this.options;
+    return [
+      { path: ['temporal', 'address'], value: address, where: '--address' },
+      { path: ['temporal', 'namespace'], value: namespace, where: '--namespace' },
+      { path: ['temporal', 'task_queue'], value: queue, where: '--queue' },
+    ];
+  }
+}
+
+function formatOf({ json, jsonl }: CommonOptions): Format {
+  return jsonl ? 'jsonl' : json ? 'json' : 'text';
+}

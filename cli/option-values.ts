@@ -1,0 +1,28 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Parsers for option values; what they refuse is a usage error that names the option. */
+export function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < 1) {
+    throw new InvalidArgumentError('It has to be a whole number, 1 or more.');
+  }
+  return value;
+}
+
+export function naturalNumber(text: string): number {
+  return text === '0' ? 0 : positiveInteger(text);
+}
+
+/** Milliseconds, from seconds such as `90` or `0.5`. */
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (!/^\d*\.?\d+$/.test(text) || !(value > 0) || value > 1e9) {
+    throw new InvalidArgumentError('It has to be a number of seconds above 0.');
+  }
+  return Math.max(1, Math.round(value * 1_000));
+}
+
+/** For options that may be given several times. */
+export function collect(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}

@@ -1,0 +1,23 @@
+import { CadreError } from '../protocol/errors.ts';
+
+/**
+ * A text given as an argument, or on standard input for `-` or none.
+ *
+ * @throws CadreError `usage` where there is none
+ */
+export async function readText(argument: string | undefined, what: string): Promise<string> {
+  const fromInput = argument === '-' || (argument === undefined && process.stdin.isTTY !== true);
+  const text = fromInput ? await standardInput() : (argument ?? '');
+  if (text.trim() === '') {
+    throw new CadreError('usage', `${what} is missing.`, {
+      hint: 'Give it as an argument, or on standard input with -.',
+    });
+  }
+  return text;
+}
+
+async function standardInput(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8').trimEnd();
+}

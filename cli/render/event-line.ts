@@ -1,0 +1,40 @@
+import { type AgentEvent, nameOf } from '../../protocol/index.ts';
+import { oneLine } from '../terminal-text.ts';
+
+/** An event as one line for people; undefined for one that tells nothing new on its own. */
+export function eventLine(event: AgentEvent): string | undefined {
+  const who = nameOf(event.agent_id);
+  const text = eventText(event);
+  return text === undefined ? undefined : `${who}: ${text}`;
+}
+
+function eventText(event: AgentEvent): string | undefined {
+  switch (event.type) {
+    case 'session.started':
+      return `started (${event.model})`;
+    case 'tool.begin':
+      return event.summary === '' ? event.name : `${event.name} · ${oneLine(event.summary, 100)}`;
+    case 'tool.end':
+      return event.success ? undefined : `${event.name} failed: ${oneLine(event.output, 160)}`;
+    case 'agent.spawn.end':
+      return event.receiver_id === undefined
+        ? `no agent was started: ${oneLine(event.error ?? '', 160)}`
+        : `started ${nameOf(event.receiver_id)}: ${oneLine(event.prompt, 100)}`;
+    case 'agent.status':
+      if (event.receiver_id !== event.agent_id || !event.is_final) return undefined;
+      return event.text === '' ? event.status : `${event.status}: ${oneLine(event.text, 160)}`;
+    case 'message':
+      return event.role === 'user' && event.from === undefined ? undefined : said(event.text);
+    case 'input.rejected':
+      return `${event.signal} was rejected: ${event.reason}`;
+    case 'warning':
+      return `warning: ${oneLine(event.text, 200)}`;
+    default:
+      return undefined;
+  }
+}
+
+function said(text: string): string | undefined {
+  const line = oneLine(text, 160);
+  return line === '' ? undefined : line;
+}

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { CadreError } from '../../protocol/errors.ts';
+import type { SessionId } from '../../protocol/ids.ts';
+import { lockHolder } from '../../server/process-lock.ts';
+import type { SessionFiles } from './session-files.ts';
+
+const STARTS_WITHIN_MS = 30_000;
+const LOG_SHOWN = 2_000;
+
+export interface BackgroundWorker {
+  pid: number;
+  /** Resolves when it works for the session; rejects with the end of its log when it cannot. */
+  serving(): Promise<void>;
+}
+
+/**
+ * Starts a process of its own that works for one session until the session is closed. It outlives this one, and
+ * waits for the session's lock where this one still has it.
+ *
+ * @param options common options of the command line that it needs, too: address, profile, overrides
+ */
+export function startBackgroundWorker(
+  session: SessionId,
+  files: SessionFiles,
+  options: readonly string[],
+): BackgroundWorker {
+  const log = files.logPath(session);
+  const output = openSync(log, 'a', 0o600);
+  const main = fileURLToPath(
+    new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url),
+  );
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, main, 'worker', '--session', session, '--color', 'never', ...options],
+    { detached: true, stdio: ['ignore', output, output] },
+  );
+  closeSync(output);
+  let ended: string | undefined;
+  child.on('error', (error) => {
+    ended = error.message;
+  });
+  child.on('exit', (code, signal) => {
+    ended ??= `it ended with ${signal ?? code}`;
+  });
+  child.unref();
+  return {
+    pid: child.pid ?? 0,
+    async serving() {
+      const end = Date.now() + STARTS_WITHIN_MS;
+      while (Date.now() < end && ended === undefined) {
+        const holder = await lockHolder(files.lockPath(session));
+        if (holder?.pid === child.pid) return;
+        await sleep(50);
+      }
+      throw new CadreError(
+        'no_worker',
+        `The background worker of ${session} does not work: ${ended ?? 'it did not start in time'}. ${endOf(log)}`.trim(),
+        { hint: `Its log is ${log}. \`cadre attach ${session}\` works for the session in the foreground.` },
+      );
+    },
+  };
+}
+
+function endOf(log: string): string {
+  try {
+    return readFileSync(log, 'utf8').slice(-LOG_SHOWN).trim();
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SessionId } from '../../protocol/index.ts';
+import type { Invocation } from '../invocation.ts';
+import type { Workplace } from '../workplace.ts';
+import { Serving } from './serving.ts';
+
+const LOOK_MS = 1_000;
+
+/** Works for every open local session that nobody else works for, and for those that come. */
+export async function serveAllSessions(
+  { output }: Invocation,
+  place: Workplace,
+  signal: AbortSignal,
+): Promise<void> {
+  const serving = new Map<SessionId, Serving>();
+  const closed = new Set<SessionId>();
+  await place.files.prepare();
+  output.info('Working for all local sessions; Ctrl-C stops it.');
+  while (!signal.aborted) {
+    for (const { session_id: id } of await place.files.all()) {
+      if (closed.has(id)) continue;
+      if (await isClosed(place, id)) {
+        closed.add(id);
+        await serving.get(id)?.stop();
+        serving.delete(id);
+      } else if (!serving.has(id)) {
+        output.debug(`session ${id} is open`);
+        const one = new Serving(place.session(id), 'act', place.surroundings);
+        one.failed.catch((error: unknown) => {
+          output.warn(
+            `session ${id} cannot be worked for: ${error instanceof Error ? error.message : error}`,
+          );
+          closed.add(id);
+          serving.delete(id);
+        });
+        serving.set(id, one);
+      }
+    }
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+  }
+  await Promise.all([...serving.values()].map((one) => one.stop()));
+}
+
+async function isClosed(place: Workplace, id: SessionId): Promise<boolean> {
+  try {
+    return (await place.link.reach((client) => client.get(id).describe())).closed;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'agent_not_found';
+  }
+}

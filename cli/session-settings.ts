@@ -1,0 +1,67 @@
+import {
+  type AgentSettings,
+  type ContentPart,
+  filterEnvironment,
+  type SessionSettings,
+} from '../protocol/index.ts';
+import type { Environment } from './config/environment-layer.ts';
+import type { ProviderChoice } from './config/provider.ts';
+import type { Config } from './config/schema.ts';
+
+export interface SessionChoices {
+  config: Config;
+  provider: ProviderChoice;
+  model: string;
+  role: string;
+  cwd: string;
+  environment: Environment;
+  /** Search attributes that the namespace knows. */
+  searchAttributes: string[];
+  oneShot: boolean;
+  waitAgents: boolean;
+  outputSchema?: Record<string, unknown> | undefined;
+}
+
+/** What the root is, from the configuration in force. */
+export function agentSettingsOf({ config, provider, model, role, cwd }: SessionChoices): AgentSettings {
+  const { dialect, profile: _profile, ...limits } = config.agents;
+  return {
+    role,
+    model,
+    provider: provider.name,
+    ...(config.reasoning_effort === undefined ? {} : { reasoning_effort: config.reasoning_effort }),
+    working_directory: cwd,
+    sandbox_mode: config.sandbox_mode,
+    approval_policy: config.approval_policy,
+    dialect,
+    tool_policy: { allow: [], deny: [] },
+    limits,
+    model_retry_ms: config.model_retry_ms,
+  };
+}
+
+/**
+ * What all agents of the session share. Of the environment a local session takes what is not a key; the commands of
+ * a queued one get that of their worker.
+ */
+export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
+  const { config, provider, environment, outputSchema } = choices;
+  const isQueued = config.temporal.task_queue !== undefined;
+  return {
+    ...(isQueued ? {} : { environment: filterEnvironment(environment, config.shell_environment) }),
+    model_providers: { ...config.model_providers, [provider.name]: provider.settings },
+    model_aliases: config.model_aliases,
+    tools: config.tools,
+    search_attributes: choices.searchAttributes,
+    one_shot: choices.oneShot,
+    wait_agents: choices.waitAgents,
+    non_interactive: true,
+    ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
+  };
+}
+
+/** The task as the model gets it: its text, and images by path. */
+export function taskOf(text: string, images: readonly string[]): string | ContentPart[] {
+  if (images.length === 0) return text;
+  return [{ type: 'text', text }, ...images.map((path): ContentPart => ({ type: 'local_image', path }))];
+}

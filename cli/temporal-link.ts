@@ -1,0 +1,127 @@
+import type { CadreClient } from '../client/client.ts';
+import type { ConnectOptions } from '../protocol/connection.ts';
+import { CadreError } from '../protocol/errors.ts';
+import type { AgentId } from '../protocol/ids.ts';
+import type { Config } from './config/schema.ts';
+import { tlsOptions } from './config/tls.ts';
+import type { Output } from './output.ts';
+
+export interface LinkOptions {
+  temporal: Config['temporal'];
+  /** CADRE_HOME: where the embedded server keeps its record and data. */
+  home: string;
+  output: Output;
+}
+
+/**
+ * The way to Temporal. A configured address wins and nothing is started for it; without one there is the embedded
+ * server, which is started when it does not run, and found again when it was started anew elsewhere.
+ */
+export class TemporalLink {
+  readonly #options: LinkOptions;
+  #client: CadreClient;
+  #connect: ConnectOptions;
+  #ui: string | undefined;
+  #generation = 0;
+  #reviving: Promise<boolean> | undefined;
+
+  private constructor(options: LinkOptions, found: Found) {
+    this.#options = options;
+    this.#client = found.client;
+    this.#connect = found.connect;
+    this.#ui = found.ui;
+  }
+
+  /** @throws CadreError `temporal_unreachable` or `server_unavailable`, within seconds */
+  static async open(options: LinkOptions): Promise<TemporalLink> {
+    return new TemporalLink(options, await find(options));
+  }
+
+  get isEmbedded(): boolean {
+    return this.#options.temporal.address === undefined;
+  }
+
+  get client(): CadreClient {
+    return this.#client;
+  }
+
+  get connectOptions(): ConnectOptions {
+    return this.#connect;
+  }
+
+  /** Counts up with every new address. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Where an agent is seen in the Temporal Web UI; only the embedded server's is known. */
+  webAddress(id: AgentId): string | undefined {
+    if (this.#ui === undefined) return undefined;
+    return `${this.#ui}/namespaces/${this.#client.namespace}/workflows/${encodeURIComponent(id)}`;
+  }
+
+  /**
+   * Does something with the client, and once more when the server had to be found or started again first.
+   * A configured server is waited for by whoever calls, not here.
+   */
+  async reach<T>(action: (client: CadreClient) => Promise<T>): Promise<T> {
+    try {
+      return await action(this.#client);
+    } catch (error) {
+      const lost = error instanceof CadreError && error.code === 'temporal_unreachable';
+      if (!lost || !(await this.#revive())) throw error;
+      return action(this.#client);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close().catch(() => {});
+  }
+
+  /** Finds the embedded server again; all who miss it at the same time share one search. */
+  #revive(): Promise<boolean> {
+    if (!this.isEmbedded) return Promise.resolve(false);
+    this.#reviving ??= find(this.#options)
+      .then(async (found) => {
+        await this.close();
+        const moved = found.connect.address !== this.#connect.address;
+        this.#client = found.client;
+        this.#connect = found.connect;
+        this.#ui = found.ui;
+        if (moved) this.#generation++;
+        return true;
+      })
+      .finally(() => {
+        this.#reviving = undefined;
+      });
+    return this.#reviving;
+  }
+}
+
+interface Found {
+  client: CadreClient;
+  connect: ConnectOptions;
+  ui?: string;
+}
+
+async function find({ temporal, home, output }: LinkOptions): Promise<Found> {
+  const client = import('../client/client.ts');
+  if (temporal.address !== undefined) {
+    const tls = tlsOptions(temporal);
+    const connect: ConnectOptions = {
+      address: temporal.address,
+      ...(temporal.namespace === undefined ? {} : { namespace: temporal.namespace }),
+      ...(tls === undefined ? {} : { tls }),
+      ...(temporal.api_key === undefined ? {} : { apiKey: temporal.api_key }),
+    };
+    return { client: await (await client).CadreClient.connect(connect), connect };
+  }
+  const { ensureServer } = await import('../server/index.ts');
+  const server = await ensureServer({ home, onProgress: (text: string) => output.info(text) });
+  const connect: ConnectOptions = {
+    address: server.address,
+    ...(temporal.namespace === undefined ? {} : { namespace: temporal.namespace }),
+  };
+  const ui = server.ui.includes('://') ? server.ui.replace(/\/$/, '') : `http://${server.ui}`;
+  return { client: await (await client).CadreClient.connect(connect), connect, ui };
+}

@@ -1,0 +1,57 @@
+import type { Connection } from '@temporalio/client';
+import proto from '@temporalio/proto';
+import { CadreError, SEARCH_ATTRIBUTES } from '../protocol/index.ts';
+
+const { IndexedValueType } = proto.temporal.api.enums.v1;
+const TYPES = {
+  KEYWORD: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+  INT: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+} as const;
+const names = Object.keys(SEARCH_ATTRIBUTES) as (keyof typeof SEARCH_ATTRIBUTES)[];
+
+/**
+ * Which of Cadre's search attributes the namespace knows. An upsert of another one would fail an agent's workflow
+ * task for ever, so whoever may not ask gets none.
+ */
+export async function knownSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    return names.filter((name) => customAttributes?.[name] === TYPES[SEARCH_ATTRIBUTES[name]]);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Registers what the namespace does not know yet.
+ *
+ * @returns the names that were added
+ * @throws CadreError when the cluster refuses
+ */
+export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
+  const known = await knownSearchAttributes(connection, namespace);
+  const missing = names.filter((name) => !known.includes(name));
+  if (missing.length === 0) return [];
+  try {
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, TYPES[SEARCH_ATTRIBUTES[name]]])),
+    });
+    return missing;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CadreError(
+      'not_permitted',
+      `The search attributes could not be registered in ${namespace}: ${reason}`,
+      {
+        hint: `Everything works without them but the filters. An administrator adds them with: ${missing
+          .map(
+            (name) =>
+              `temporal operator search-attribute create --name ${name} --type ${SEARCH_ATTRIBUTES[name]}`,
+          )
+          .join('; ')}`,
+        cause: error,
+      },
+    );
+  }
+}
