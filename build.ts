@@ -11,9 +11,13 @@ process.chdir(root);
 // Built beside and swapped in, so that a command that starts meanwhile finds a whole dist.
 const next = 'dist.next';
 rmSync(next, { recursive: true, force: true });
-execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', next], {
-  stdio: 'inherit',
-});
+execFileSync(
+  process.execPath,
+  ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', next],
+  {
+    stdio: 'inherit',
+  },
+);
 cpSync('roles', `${next}/roles`, { recursive: true });
 const rehearsal = 'activities/model/script/rehearsal.yaml';
 cpSync(rehearsal, `${next}/${rehearsal}`);
@@ -26,7 +30,17 @@ const { code } = await bundleWorkflowCode({
   preloadModules: preloadModules(),
   logger: silent,
 });
-writeFileSync(`${next}/workflow-bundle.js`, code);
+writeFileSync(`${next}/workflow-bundle.js`, withoutSourceMap(code));
 
 rmSync('dist', { recursive: true, force: true });
 renameSync(next, 'dist');
+
+/**
+ * The SDK wants a source map inside the bundle, and reads it at every start of a worker: two thirds of the file. An
+ * empty one serves; the bundle is not minified, so stacks still name functions.
+ */
+function withoutSourceMap(bundle: string): string {
+  const mark = '//# sourceMappingURL=';
+  const map = { version: 3, file: 'workflow-bundle.js', sources: [], names: [], mappings: '' };
+  return `${bundle.slice(0, bundle.lastIndexOf(mark))}${mark}data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+}

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findProgram } from '../../server/find.ts';
+import { cacheDir } from '../../server/index.ts';
+import { CadreHome, SCRIPTS } from './cadre-home.ts';
+
+const run = promisify(execFile);
+const home = new CadreHome();
+let temporal = '';
+
+beforeAll(async () => {
+  mkdirSync(home.folder, { recursive: true });
+  temporal = (await findProgram({ cacheDir: cacheDir() })).path;
+});
+afterAll(() => home.remove());
+
+async function workflow(...args: string[]): Promise<string> {
+  const { address } = JSON.parse(readFileSync(join(home.home, 'server.json'), 'utf8'));
+  return (await run(temporal, ['workflow', ...args, '--address', address])).stdout;
+}
+
+async function query<T>(id: string, type: string): Promise<T> {
+  const stdout = await workflow('query', '-w', id, '--type', type, '-o', 'json');
+  return JSON.parse(stdout).queryResult[0];
+}
+
+test("Temporal's own CLI sends input, interrupts, and asks for status and tree", async () => {
+  const script = `model_providers.script.script="${join(SCRIPTS, 'interrupt.yaml')}"`;
+  const args = ['run', 'sleep', '-c', 'model_provider=script', '-c', script];
+  const running = home.start(args, { cwd: home.folder });
+  const [, id = ''] = await running.says(/session (a\w{12})/);
+  await running.says(/shell · /);
+
+  const status = await query<{ status: string; waiting_for: string }>(id, 'status');
+  expect(status).toMatchObject({ agent_id: id, status: 'running', waiting_for: 'tool' });
+  const tree = await query<{ agents: { agent_id: string }[] }>(id, 'tree');
+  expect(tree.agents.map((agent) => agent.agent_id)).toEqual([id]);
+
+  // Without any argument, as people do.
+  await workflow('signal', '-w', id, '--name', 'interrupt');
+  await running.says(/interrupted/, 20_000);
+  expect(await query(id, 'status')).toMatchObject({ status: 'interrupted' });
+
+  await workflow('signal', '-w', id, '--name', 'send_input', '--input', '"a bare string"');
+  const { stdout, code } = await running.ended;
+  expect(stdout.trim()).toBe('after the interrupt: a bare string');
+  expect(code).toBe(0);
+});
