@@ -146,6 +146,21 @@ export class AgentHandle implements Agent {
     }
   }
 
+  async *agents({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<AgentView> {
+    const seen = new Set<AgentId>();
+    for (let pause = POLL_FIRST_MS; signal?.aborted !== true; ) {
+      const ended = (await this.#describe()).status.name !== 'RUNNING';
+      const fresh = (await this.tree()).agents.filter((view) => !seen.has(view.agent_id));
+      for (const view of fresh) {
+        seen.add(view.agent_id);
+        yield view;
+      }
+      if (ended) return;
+      pause = fresh.length > 0 ? POLL_FIRST_MS : Math.min(pause * 1.5, POLL_MOST_MS);
+      await pauseFor(pause, signal);
+    }
+  }
+
   async result(): Promise<SessionResult> {
     const { session_id, status, output, usage, code, approval_missing } = await this.#result();
     return {

@@ -1,15 +1,19 @@
 import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { z } from 'zod';
 import { dataConverter } from '../codec/index.ts';
 import {
   type AgentId,
   type AgentIdentity,
   type AgentInput,
+  agentSettingsSchema,
   CadreError,
   type ConnectOptions,
+  explain,
   newRootId,
   plainText,
   searchAttributesOf,
+  sessionSettingsSchema,
   TASK_SHOWN,
   textMessage,
   WORKFLOW_TYPE,
@@ -67,19 +71,28 @@ export class CadreClient {
     }
   }
 
-  /** Starts a root agent; answers as soon as Temporal has it. */
+  /**
+   * Starts a root agent; answers as soon as Temporal has it.
+   *
+   * @throws CadreError `invalid_arguments` for settings that make no sense, and for an id that was used before
+   */
   async start(options: StartOptions): Promise<Agent> {
     const id = options.id ?? newRootId(Date.now(), Math.random);
+    const settings = checked(agentSettingsSchema, options.settings, 'settings');
+    const session = checked(sessionSettingsSchema, options.session ?? {}, 'session');
+    if (options.session?.search_attributes === undefined) {
+      session.search_attributes = await this.knownSearchAttributes();
+    }
     const content = typeof options.task === 'string' ? textMessage(options.task).content : options.task;
     const identity: AgentIdentity = {
       agent_id: id,
       session_id: id,
       depth: 0,
-      source: options.source,
+      source: options.source ?? { kind: 'api' },
       task: plainText(content).slice(0, TASK_SHOWN),
-      search_attributes: options.session.search_attributes,
+      search_attributes: session.search_attributes,
     };
-    const { settings, session, note } = options;
+    const { note } = options;
     const input: AgentInput = {
       identity,
       settings,
@@ -143,4 +156,10 @@ export class CadreClient {
   async close(): Promise<void> {
     await this.#client.connection.close();
   }
+}
+
+function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new CadreError('invalid_arguments', `${what}: ${explain(result.error)}`);
 }

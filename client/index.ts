@@ -1,3 +1,4 @@
-export type { ContentPart, Item } from '../protocol/index.ts';
+export type { AgentEvent, AgentId, AgentView, ContentPart, Item } from '../protocol/index.ts';
+export { CadreError } from '../protocol/index.ts';
 export { CadreClient } from './client.ts';
 export type * from './types.ts';

@@ -1,11 +1,11 @@
 import type {
   AgentEvent,
   AgentId,
-  AgentSettings,
+  AgentSettingsInput,
   AgentView,
   ContentPart,
   ItemsPage,
-  SessionSettings,
+  SessionSettingsInput,
   Source,
   Status,
   TreeView,
@@ -16,9 +16,12 @@ export interface StartOptions {
   task: string | ContentPart[];
   /** The task queue whose workers run the session. */
   queue: string;
-  settings: AgentSettings;
-  session: SessionSettings;
-  source: Source;
+  /** `model`, `provider` and `working_directory` at least; the rest has the contract's defaults. */
+  settings: AgentSettingsInput;
+  /** Default: an agent that stays open, and the search attributes that the namespace knows. */
+  session?: SessionSettingsInput;
+  /** Default: `api`. */
+  source?: Source;
   note?: string;
   /** Default: a new root id. */
   id?: AgentId;
@@ -88,6 +91,8 @@ export interface Agent {
   events(options?: { after?: number; follow?: boolean; signal?: AbortSignal }): AsyncIterable<AgentEvent>;
   /** The agent's view each time its status changes, until it is closed. */
   statuses(options?: { signal?: AbortSignal }): AsyncIterable<AgentView>;
+  /** Each agent of the tree, once, as soon as it is known: those that are there, then those that come. */
+  agents(options?: { signal?: AbortSignal }): AsyncIterable<AgentView>;
   /** Resolves when a session has ended (a root that was closed). */
   result(): Promise<SessionResult>;
   /** The task queue that this agent lives on, and whether its workflow has ended. */

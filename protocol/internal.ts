@@ -1,5 +1,7 @@
-import type { ErrorBody } from './errors.ts';
-import type { AgentId } from './ids.ts';
+import { z } from 'zod';
+import { ERROR_CODES, type ErrorBody } from './errors.ts';
+import { type AgentId, agentIdSchema } from './ids.ts';
+import { statusSchema } from './status.ts';
 import type { AgentView } from './views.ts';
 
 /** An agent tells its parent and its root that its status changed. */
@@ -78,3 +80,69 @@ export type Mail =
   | { type: 'lookup_answer'; answer: LookupAnswer }
   | { type: 'close'; request: CloseRequest }
   | { type: 'acknowledge'; acknowledge: Acknowledge };
+
+const viewShape = z.looseObject({
+  agent_id: agentIdSchema,
+  session_id: agentIdSchema,
+  status: statusSchema,
+  is_final: z.boolean(),
+  closed: z.boolean(),
+  turn: z.int(),
+  role: z.string(),
+});
+const view = z.custom<AgentView>((value) => viewShape.safeParse(value).success, { error: 'expected a view' });
+const report: z.ZodType<Report> = z.looseObject({
+  view,
+  seq: z.int(),
+  call_id: z.string().optional(),
+  duration_ms: z.number().optional(),
+  taken: z.array(z.string()),
+});
+const request_id = z.string();
+const agent_id = agentIdSchema;
+const from = agentIdSchema;
+const slotRequest = z.discriminatedUnion('kind', [
+  z.looseObject({
+    kind: z.literal('reserve'),
+    request_id,
+    agent_id,
+    from,
+    queue: z.boolean(),
+    spawn: view.optional(),
+  }),
+  z.looseObject({ kind: z.literal('cancel_spawn'), agent_id }),
+  z.looseObject({ kind: z.literal('lend'), agent_id }),
+  z.looseObject({ kind: z.literal('reclaim'), request_id, agent_id, from }),
+  z.looseObject({ kind: z.literal('release'), agent_id, closed: z.boolean() }),
+]);
+const error: z.ZodType<ErrorBody> = z.looseObject({ code: z.enum(ERROR_CODES), message: z.string() });
+const slotAnswer = z.discriminatedUnion('outcome', [
+  z.looseObject({ outcome: z.literal('granted'), request_id }),
+  z.looseObject({ outcome: z.literal('queued'), request_id }),
+  z.looseObject({ outcome: z.literal('refused'), request_id, error }),
+]);
+const reference = z.string();
+const found = z.looseObject({ reference, candidates: z.array(agentIdSchema), report: report.optional() });
+
+/** Anybody may send the signal; what no agent can have sent must not make one stumble. */
+export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('report'), report }),
+  z.looseObject({ type: z.literal('slot'), request: slotRequest }),
+  z.looseObject({ type: z.literal('slot_answer'), answer: slotAnswer }),
+  z.looseObject({
+    type: z.literal('lookup'),
+    lookup: z.looseObject({ request_id, from, references: z.array(reference), watch: z.boolean() }),
+  }),
+  z.looseObject({
+    type: z.literal('lookup_answer'),
+    answer: z.looseObject({ request_id, found: z.array(found) }),
+  }),
+  z.looseObject({
+    type: z.literal('close'),
+    request: z.looseObject({ request_id, from, reason: z.string(), keep_status: z.boolean() }),
+  }),
+  z.looseObject({
+    type: z.literal('acknowledge'),
+    acknowledge: z.looseObject({ request_id, done: z.boolean(), closed: z.array(agentIdSchema) }),
+  }),
+]);

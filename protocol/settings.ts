@@ -68,6 +68,8 @@ export const sessionSettingsSchema = z.strictObject({
   output_schema: z.record(z.string(), z.unknown()).optional(),
 });
 export type SessionSettings = z.infer<typeof sessionSettingsSchema>;
+/** The same as a program gives it: what has a default may be left out. */
+export type SessionSettingsInput = z.input<typeof sessionSettingsSchema>;
 
 /** Which tools an agent may use. Every list of `allow` has to match; names or globs. */
 export const toolPolicySchema = z.strictObject({
@@ -95,6 +97,7 @@ export const agentSettingsSchema = z.strictObject({
   model_retry_ms: z.int().nonnegative().default(600_000),
 });
 export type AgentSettings = z.infer<typeof agentSettingsSchema>;
+export type AgentSettingsInput = z.input<typeof agentSettingsSchema>;
 
 /** Where an agent comes from. */
 export type Source =

@@ -22,7 +22,9 @@ function eventText(event: AgentEvent): string | undefined {
         : `started ${nameOf(event.receiver_id)}: ${oneLine(event.prompt, 100)}`;
     case 'agent.status':
       if (event.receiver_id !== event.agent_id || !event.is_final) return undefined;
-      return event.text === '' ? event.status : `${event.status}: ${oneLine(event.text, 160)}`;
+      // The answer itself was a message just now.
+      if (event.status === 'completed' || event.text === '') return event.status;
+      return `${event.status}: ${oneLine(event.text, 160)}`;
     case 'message':
       return event.role === 'user' && event.from === undefined ? undefined : said(event.text);
     case 'input.rejected':

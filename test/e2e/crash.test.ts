@@ -38,7 +38,8 @@ function ownPids(home: CadreHome): number[] {
   });
 }
 
-async function round(number: number, seed: number): Promise<void> {
+/** @returns whether the kill came before the session had ended */
+async function round(number: number, seed: number): Promise<boolean> {
   const home = new CadreHome();
   const killAfter = randomFrom(seed)() * RUN_MS;
   const what = `round ${number}, seed ${seed}, killed after ${Math.round(killAfter)} ms`;
@@ -48,7 +49,7 @@ async function round(number: number, seed: number): Promise<void> {
     const [, id = ''] = await run.says(/session (a\w{12})/);
     await sleep(killAfter);
     home.killAll(ownPids(home));
-    await run.ended;
+    const { code } = await run.ended;
     for (let tries = 0; pidsOf(home.root).length > 0 && tries < 100; tries++) await sleep(50);
     expect(pidsOf(home.root), `${what}: commands that outlived their worker`).toEqual([]);
 
@@ -58,6 +59,7 @@ async function round(number: number, seed: number): Promise<void> {
     const log = join(home.folder, 'effects.log');
     const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
     expect(lines.length, `${what}: a command ran twice: ${lines}`).toBe(new Set(lines).size);
+    return code === null;
   } finally {
     await home.remove();
   }
@@ -69,12 +71,15 @@ test(
     const seed = Number(process.env.CADRE_CRASH_SEED ?? Date.now() % 1_000_000);
     console.log(`CADRE_CRASH_SEED=${seed}`);
     const numbers = Array.from({ length: ROUNDS }, (_, index) => index);
+    let killed = 0;
     const lane = async (): Promise<void> => {
       for (let next = numbers.shift(); next !== undefined; next = numbers.shift()) {
-        await round(next, seed + next * 7_919);
+        if (await round(next, seed + next * 7_919)) killed++;
       }
     };
     await Promise.all(Array.from({ length: LANES }, lane));
+    // A kill that comes after the end shows nothing.
+    expect(killed).toBeGreaterThan(ROUNDS / 3);
   },
   15 * 60_000,
 );
