@@ -59,6 +59,8 @@ export class AgentState {
   readonly orders: Order[];
   running: RunningTurn | undefined;
   closing: Closing | undefined;
+  /** What has closed, leaf first, this agent last; undefined while it is open. */
+  closed: AgentIdentity['agent_id'][] | undefined;
   /** Who asked for the closing, to be told when it is done. */
   readonly closeRequests: { from: AgentIdentity['agent_id']; requestId: string }[] = [];
   readonly #counters: AgentCarry['counters'];
@@ -140,6 +142,7 @@ export class AgentState {
       source: identity.source,
       usage: standing.usage,
       children: this.children.ids,
+      ...(this.session?.one_shot === true ? { one_shot: true } : {}),
       status_since: new Date(standing.since).toISOString(),
       updated_at: new Date(standing.updated).toISOString(),
     };

@@ -108,8 +108,8 @@ async function nextTurn(
   standing.startTurn(Date.now());
   self.emit({ type: 'turn.started', turn: standing.turn });
   self.emitOwnStatus();
-  // Whoever spawned this agent knows already that its first turn runs.
-  if (standing.turn === 1) self.onChange();
+  // Whoever got the slot for the first turn knows already that it runs.
+  if (standing.turn === 1 && input.slot !== 'queued') self.onChange();
   else self.report();
   return runTurn(self);
 }

@@ -48,12 +48,13 @@ export class Children {
     return next;
   }
 
-  add(id: AgentId, role: string, callId: string | undefined): Known {
+  /** One that has got its slot runs from the start on, without a report; one that is queued waits for its first turn. */
+  add(id: AgentId, role: string, callId: string | undefined, queued = false): Known {
     const known: Known = {
       id,
       isChild: true,
       role,
-      status: 'pending_init',
+      status: queued ? 'pending_init' : 'running',
       message: '',
       turn: 0,
       closed: false,

@@ -12,6 +12,7 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
     ),
   );
   const closed: AgentId[] = [...below.flat(), agent.id];
+  agent.closed = closed;
   agent.standing.close(keepStatus, reason, Date.now());
   agent.report();
   for (const { from, requestId } of agent.closeRequests) {

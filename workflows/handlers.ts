@@ -6,9 +6,8 @@ import {
   explain,
   INTERNAL_SIGNAL,
   interruptSchema,
-  isUndecodable,
   itemsQuerySchema,
-  type Mail,
+  mailSchema,
   type NoteAnswer,
   normalizeNote,
   parsePayload,
@@ -36,7 +35,6 @@ export function registerHandlers(agent: AgentState): void {
 function registerSignals(agent: AgentState): void {
   const accept = <T>(name: string, schema: z.ZodType<T>, take: (value: T) => void) => {
     setHandler(defineSignal<[unknown]>(name), (payload) => {
-      if (agent.standing.closed) return;
       const parsed = parsePayload(schema, payload);
       if (parsed.ok) take(parsed.value);
       else agent.emit({ type: 'input.rejected', signal: name, reason: parsed.reason });
@@ -57,11 +55,7 @@ function registerSignals(agent: AgentState): void {
   accept(SIGNALS.shutdown, shutdownSchema.prefault({}), ({ reason }) => {
     agent.orders.push({ type: 'shutdown', reason: reason ?? 'closed by a person' });
   });
-  setHandler(defineSignal<[Mail]>(INTERNAL_SIGNAL), (mail) => {
-    if (isUndecodable(mail) || typeof mail?.type !== 'string') {
-      agent.emit({ type: 'input.rejected', signal: INTERNAL_SIGNAL, reason: 'not a message of an agent' });
-      return;
-    }
+  accept(INTERNAL_SIGNAL, mailSchema, (mail) => {
     agent.orders.push({ type: 'mail', mail });
   });
 }

@@ -1,5 +1,12 @@
 import { condition } from '@temporalio/workflow';
-import { formatAnnouncement, isFinal, type Mail, type Report } from '../protocol/index.ts';
+import {
+  type Acknowledge,
+  type AgentId,
+  formatAnnouncement,
+  isFinal,
+  type Mail,
+  type Report,
+} from '../protocol/index.ts';
 import type { AgentState, Order } from './agent-state.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { interruptTurn } from './operations/interrupt.ts';
@@ -60,14 +67,19 @@ function read(agent: AgentState, mail: Mail): void {
       agent.acknowledgements.set(mail.acknowledge.request_id, mail.acknowledge);
       return;
     case 'close': {
-      const { request } = mail;
-      agent.closeRequests.push({ from: request.from, requestId: request.request_id });
-      const acknowledge = { request_id: request.request_id, done: false, closed: [] };
-      agent.outbox.post(request.from, { type: 'acknowledge', acknowledge });
-      beginClosing(agent, request.reason, request.keep_status);
+      const { request_id: requestId, from, reason, keep_status: keepStatus } = mail.request;
+      // One that has just closed for another reason answers, too: nobody else would before its workflow is gone.
+      const { closed } = agent;
+      acknowledge(agent, from, { request_id: requestId, done: closed !== undefined, closed: closed ?? [] });
+      agent.closeRequests.push({ from, requestId });
+      beginClosing(agent, reason, keepStatus);
       return;
     }
   }
+}
+
+function acknowledge(agent: AgentState, to: AgentId, acknowledge: Acknowledge): void {
+  agent.outbox.post(to, { type: 'acknowledge', acknowledge });
 }
 
 /** Takes in how another agent stands; the end of a child's turn becomes a notice for the model. */

@@ -22,10 +22,13 @@ describe('the registry of children', () => {
     expect(children.nextNumber('worker')).toBe(3);
   });
 
-  test('knows a new child as waiting for its first turn', () => {
+  test('knows a new child as running, or as waiting for its first turn where it is queued', () => {
     const children = withChild();
+    children.add(agentId('worker-2'), 'worker', undefined, true);
+    expect(children.get(agentId('worker-2'))?.status).toBe('pending_init');
+    children.remove(agentId('worker-2'));
     expect(children.get(CHILD)).toMatchObject({
-      status: 'pending_init',
+      status: 'running',
       turn: 0,
       closed: false,
       callId: 'call_1',

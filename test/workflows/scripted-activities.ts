@@ -59,7 +59,7 @@ export function scriptedActivities(plays: Plays, client: Client) {
     terminate_agents: terminateAgents(client),
     look: (request: Wire<ToolRequest>) => beating(() => tool(request)),
     act: (request: Wire<ToolRequest>) => beating(() => tool(request)),
-    mute: tool,
+    mute: (request: Wire<ToolRequest>) => Promise.race([tool(request), Context.current().cancelled]),
   };
 }
 
@@ -113,7 +113,11 @@ function planOf(call: Call, callId: string): PlannedCall {
 async function runTool(play: Play, { agent, call }: Wire<ToolRequest>): Promise<ToolAnswer> {
   const run = play.tools[call.name];
   if (run === undefined) throw ApplicationFailure.nonRetryable(`nobody plays ${call.name}`, 'tool_failed');
-  const answer = await run({ agent: shortName(agent.agent_id), args: JSON.parse(call.arguments) });
+  const answer = await run({
+    agent: shortName(agent.agent_id),
+    args: JSON.parse(call.arguments),
+    signal: Context.current().cancellationSignal,
+  });
   return typeof answer === 'string' ? { output: answer, success: true } : answer;
 }
 

@@ -1,9 +1,10 @@
 import { sleep, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import type { Mail } from '../../protocol/index.ts';
 
 /**
  * Bends what only a slow or broken machine would do otherwise. A child of role `late` takes a second to come into
- * being, one of role `deaf` lives on a task queue that nobody polls; asking the root for a slot for an agent of role
- * `tardy` takes a second.
+ * being, one of role `deaf` lives on a task queue that nobody polls. Asking the root for a slot for an agent of role
+ * `tardy` takes a second, and so does the last report of one of role `lingering`.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   outbound: [
@@ -15,11 +16,16 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
         return next({ ...input, options: { ...input.options, taskQueue: `${workflowId}-nobody` } });
       },
       async signalWorkflow(input, next) {
-        const [mail] = input.args as [{ type?: string; request?: { kind?: string; agent_id?: string } }];
-        const asksForSlot = mail?.type === 'slot' && mail.request?.kind === 'reserve';
-        if (asksForSlot && /\/tardy-\d+$/.test(mail.request?.agent_id ?? '')) await sleep(1_000);
+        if (isSlow(input.args[0] as Mail)) await sleep(1_000);
         return next(input);
       },
     },
   ],
 });
+
+function isSlow(mail: Mail | undefined): boolean {
+  if (mail?.type === 'slot' && mail.request.kind === 'reserve')
+    return /\/tardy-\d+$/.test(mail.request.agent_id);
+  if (mail?.type !== 'report' || !mail.report.view.closed) return false;
+  return /\/lingering-\d+$/.test(mail.report.view.agent_id);
+}

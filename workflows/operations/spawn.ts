@@ -106,7 +106,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       });
     }
     if (answer.outcome === 'refused') throw new Refused(answer.error);
-    agent.children.add(id, settings.role, request.callId);
+    agent.children.add(id, settings.role, request.callId, answer.outcome === 'queued');
     const input: AgentInput = {
       identity,
       settings,

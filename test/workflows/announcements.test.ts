@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { Gate } from './gate.ts';
+import { call, heard, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import type { ScriptedSession } from './scripted-session.ts';
+import { withWorker } from './with-worker.ts';
+
+const worker = withWorker();
+const waitForAll = ({ items }: Seen) =>
+  wait(
+    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
+    { mode: 'all' },
+  );
+const notices = async (session: ScriptedSession, name = 'root') =>
+  heard(await session.items(name)).filter((text) => text.startsWith('notice: agent'));
+
+describe.concurrent("the end of a child's turn", () => {
+  test('is told to the parent before its next model call, once', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [
+          { calls: [{ name: 'spawn_agent', args: { message: 'x' }, id: 'call_7' }] },
+          () => gate.opened.then(() => call('look')),
+          call('look'),
+          say('ok'),
+        ],
+        'default-1': [say('found it')],
+      }),
+      tools: { look: () => 'a file' },
+    });
+    await session.untilFinal('default-1');
+    gate.open();
+    await session.untilFinal();
+    const [notice, ...more] = await notices(session);
+    expect(more).toEqual([]);
+    expect(notice).toMatch(
+      new RegExp(
+        `^notice: agent default \\(${session.idOf('default-1')}\\) \\[call_7\\] completed in \\d+s: found it$`,
+      ),
+    );
+    expect(heard(session.asked()[2]?.items ?? [])).toContain(notice);
+    const statuses = (await session.eventsOf('agent.status')).filter(
+      ({ receiver_id }) => receiver_id !== session.id,
+    );
+    expect(statuses.at(-1)).toMatchObject({ status: 'completed', is_final: true, text: 'found it' });
+  });
+
+  test('is not told again where a wait has returned it', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('one', 'two'), waitForAll, call('look'), say('ok')],
+        '*': [say('done')],
+      }),
+      tools: { look: () => 'a file' },
+    });
+    await session.untilFinal();
+    expect(await notices(session)).toEqual([]);
+  });
+
+  test('is told where a wait has returned another one', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('one', 'two'),
+          async () => {
+            await session.untilFinal('default-1');
+            await session.untilFinal('default-2');
+            return wait(['default-2']);
+          },
+          say('ok'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const told = await notices(session);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain(session.idOf('default-1'));
+  });
+
+  test('is not told any more where the child was closed', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          async () => {
+            await session.untilFinal('default-1');
+            return call('close_agent', { id: 'default-1' });
+          },
+          say('ok'),
+        ],
+        'default-1': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    expect(await notices(session)).toEqual([]);
+  });
+
+  test('is told once for each of its turns, whatever the end', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), say('ok'), say('so that is that')],
+        'default-1': [
+          say('first'),
+          { fail: { code: 'model_refused', message: 'no more' } },
+          () => new Promise(() => {}),
+        ],
+      }),
+    });
+    await session.untilFinal('root');
+    await session.untilFinal('default-1');
+    await session.send('again', 'default-1');
+    await session.untilFinal('default-1', 2);
+    // A failed call gives no answer, so the script is at the same line once more.
+    await session.agent('default-1').executeUpdate('set_note', { args: [{ note: 'still here' }] });
+    await session.send('and now?');
+    await session.untilFinal('root', 2);
+    const told = await notices(session);
+    expect(told.map((text) => text.replace(/.*\] (\w+) in \d+s: /, '$1 '))).toEqual([
+      'completed first',
+      'errored no more',
+    ]);
+  });
+
+  test('is told where somebody interrupted it', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), say('ok'), say('I see')],
+        'default-1': [() => new Promise(() => {})],
+      }),
+    });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.untilFinal();
+    await session.agent('default-1').signal('interrupt', { reason: 'too slow' });
+    await session.untilFinal('default-1');
+    await session.send('how is it?');
+    await session.untilFinal('root', 2);
+    expect((await notices(session)).join()).toMatch(/interrupted in \d+s: too slow$/);
+  });
+
+  test('waits in an idle parent for its next input', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), say('ok'), say('I see')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.untilFinal();
+    gate.open();
+    await session.untilFinal('default-1');
+    await session.send('how is it?');
+    await session.untilFinal('root', 2);
+    expect(heard(await session.items()).map((text) => text.slice(0, 13))).toEqual([
+      'the task',
+      'notice: agent',
+      'how is it?',
+    ]);
+  });
+
+  test('wakes an idle parent where agents.wake_parent says so', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits: { wake_parent: true },
+      script: lines({
+        root: [spawn('x'), say('ok'), say('I see')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.untilFinal();
+    gate.open();
+    expect(await session.untilFinal('root', 2)).toMatchObject({ message: 'I see' });
+    expect(await notices(session)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,318 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { AgentResult } from '../../protocol/index.ts';
+import { Gate } from './gate.ts';
+import { call, lastOutput, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import type { ScriptedSession } from './scripted-session.ts';
+import { withWorker } from './with-worker.ts';
+
+const worker = withWorker();
+const never = () => new Promise<never>(() => {});
+const waitForAll = ({ items }: Seen) =>
+  wait(
+    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
+    { mode: 'all' },
+  );
+const untilOver = (session: ScriptedSession, name: string) =>
+  vi.waitFor(
+    async () => {
+      const { status } = await session.agent(name).describe();
+      expect(status.name).toBe('COMPLETED');
+    },
+    { timeout: 30_000 },
+  );
+
+/** Three levels: the root waits for its child, which waits for its own, which never ends. */
+async function deepSession(): Promise<ScriptedSession> {
+  const session = await worker().start({
+    script: lines({
+      root: [spawn('x'), waitForAll, say('ok')],
+      'default-1': [spawn('deeper'), waitForAll, say('done')],
+      'default-1/default-1': [never],
+    }),
+  });
+  await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
+  await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+  return session;
+}
+
+describe.concurrent('close_agent', () => {
+  test('closes leaf first, and answers with the status before and all ids', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll, call('close_agent', { id: 'default-1' }), say('ok')],
+        'default-1': [spawn('one', 'two'), waitForAll, say('done')],
+        '*': [say('leaf')],
+      }),
+    });
+    await session.untilFinal();
+    const { status, closed } = lastOutput(await session.items(), 'close_agent');
+    expect(status).toEqual({ completed: 'done' });
+    expect(closed).toHaveLength(3);
+    expect(new Set(closed.slice(0, 2))).toEqual(
+      new Set([session.idOf('default-1/default-1'), session.idOf('default-1/default-2')]),
+    );
+    expect(closed[2]).toBe(session.idOf('default-1'));
+    expect((await session.tree()).agents.slice(1).map(({ status, closed }) => [status, closed])).toEqual([
+      ['shutdown', true],
+      ['shutdown', true],
+      ['shutdown', true],
+    ]);
+    const [begin] = await session.eventsOf('agent.close.begin');
+    const [end] = await session.eventsOf('agent.close.end');
+    expect(begin).toMatchObject({ sender_id: session.id, receiver_id: session.idOf('default-1') });
+    expect(end).toMatchObject({ call_id: begin?.call_id, status: { completed: 'done' } });
+  });
+
+  test('of a running agent stops its turn and its tools', async () => {
+    let cancelled = false;
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          async () => {
+            await session.until('default-1', ({ waiting_for }) => waiting_for === 'tool');
+            return call('close_agent', { id: 'default-1' });
+          },
+          say('ok'),
+        ],
+        'default-1': [call('act')],
+      }),
+      tools: {
+        act: ({ signal }) => {
+          signal.addEventListener('abort', () => {
+            cancelled = true;
+          });
+          return never();
+        },
+      },
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'close_agent')).toEqual({
+      status: 'running',
+      closed: [session.idOf('default-1')],
+    });
+    expect(cancelled).toBe(true);
+    expect(await session.status('default-1')).toMatchObject({ status: 'shutdown', closed: true });
+    expect((await session.tree()).slots?.used).toBe(0);
+  });
+
+  test('of a closed agent succeeds and closes nothing', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          waitForAll,
+          { calls: [1, 2].map(() => ({ name: 'close_agent', args: { id: 'default-1' } })) },
+          say('ok'),
+        ],
+        'default-1': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    expect(outputs(await session.items(), 'close_agent')).toEqual([
+      { status: { completed: 'done' }, closed: [session.idOf('default-1')] },
+      { status: 'shutdown', closed: [] },
+    ]);
+  });
+
+  test('of an agent that is just closing for another reason answers when it has', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          call('spawn_agent', { message: 'x', agent_type: 'lingering' }),
+          waitForAll,
+          async () => {
+            await session.agent('lingering-1').signal('shutdown');
+            await session.until('lingering-1', ({ closed }) => closed);
+            return call('close_agent', { id: 'lingering-1' });
+          },
+          say('ok'),
+        ],
+        'lingering-1': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const [end] = await session.eventsOf('tool.end').then((events) => events.slice(-1));
+    expect(end?.duration_ms).toBeLessThan(10_000);
+    expect(lastOutput(await session.items(), 'close_agent').closed).toEqual([session.idOf('lingering-1')]);
+    await untilOver(session, 'lingering-1');
+  });
+
+  test('of a grandchild works from the root, of anybody who is not below from nobody', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('left', 'right'),
+          waitForAll,
+          call('close_agent', { id: 'default-1/default-1' }),
+          say('ok'),
+        ],
+        'default-1': [
+          spawn('below'),
+          waitForAll,
+          () => ({
+            calls: ['default-2', session.id, session.idOf('default-1'), 'nobody'].map((id) => ({
+              name: 'close_agent',
+              args: { id },
+            })),
+          }),
+          say('done'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'close_agent')).toEqual({
+      status: { completed: 'done' },
+      closed: [session.idOf('default-1/default-1')],
+    });
+    const errors = outputs(await session.items('default-1'), 'close_agent').map(({ error }) => error.code);
+    expect(errors).toEqual(['not_permitted', 'not_permitted', 'not_permitted', 'agent_not_found']);
+    expect((await session.status('default-2')).closed).toBe(false);
+    expect(await session.until('default-1', (view) => view.is_final)).toMatchObject({ closed: false });
+  });
+
+  test('of an agent that was ended from outside says so', async () => {
+    const gone = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          waitForAll,
+          () => gone.opened.then(() => call('close_agent', { id: 'default-1' })),
+          say('ok'),
+        ],
+        'default-1': [say('done')],
+      }),
+    });
+    await session.untilFinal('default-1');
+    await session.agent('default-1').terminate('by hand');
+    gone.open();
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'close_agent')).toEqual({
+      status: { completed: 'done' },
+      closed: [],
+    });
+    expect((await session.tree()).agents[1]).toMatchObject({ status: 'errored', closed: true });
+    expect((await session.eventsOf('warning')).map(({ text }) => text)).toEqual([
+      `agent ${session.idOf('default-1')} was ended from outside`,
+    ]);
+  });
+});
+
+describe.concurrent('shutdown', () => {
+  test('by a signal without any argument closes the agent and all below it', async () => {
+    const session = await deepSession();
+    await session.agent().signal('shutdown');
+    expect(await session.result()).toMatchObject({
+      status: 'shutdown',
+      output: 'closed by a person',
+      closed: ['default-1/default-1', 'default-1', 'root'].map((name) => session.idOf(name)),
+    });
+    for (const name of ['default-1', 'default-1/default-1']) {
+      await untilOver(session, name);
+      expect(await session.status(name)).toMatchObject({ status: 'shutdown', closed: true });
+    }
+    expect((await session.tree()).agents.map(({ status }) => status)).toEqual([
+      'shutdown',
+      'shutdown',
+      'shutdown',
+    ]);
+  });
+
+  test('by an update answers with the status before, and the last answer stays readable', async () => {
+    const session = await worker().start({ script: lines({ root: [say('done')] }) });
+    await session.untilFinal();
+    const answer = await session
+      .agent()
+      .executeUpdate('shutdown', { args: [{ reason: 'no longer needed' }] });
+    expect(answer).toEqual({ submission_id: expect.any(String), status: 'completed', message: 'done' });
+    expect(await session.result()).toMatchObject({
+      status: 'shutdown',
+      output: 'done',
+      closed: [session.id],
+    });
+    await expect(session.send('too late')).rejects.toThrow();
+  });
+
+  test('of one agent leaves its parent and siblings as they are', async () => {
+    const session = await worker().start({
+      script: lines({ root: [spawn('one', 'two'), waitForAll, say('ok')], '*': [say('done')] }),
+    });
+    await session.untilFinal();
+    await session.agent('default-1').signal('shutdown', { reason: 'not this one' });
+    await untilOver(session, 'default-1');
+    await vi.waitFor(async () =>
+      expect((await session.tree()).agents.map(({ closed }) => closed)).toEqual([false, true, false]),
+    );
+  });
+
+  test('by cancelling the workflow of the root closes the whole tree', async () => {
+    const session = await deepSession();
+    await session.agent().cancel();
+    const result = await session.result();
+    expect(result).toMatchObject({ status: 'shutdown', output: 'its workflow was cancelled' });
+    expect(result.closed).toHaveLength(3);
+    for (const name of ['root', 'default-1', 'default-1/default-1']) await untilOver(session, name);
+  });
+
+  test('by cancelling the workflows of a whole tree at once closes it as well', async () => {
+    const session = await deepSession();
+    const names = ['root', 'default-1', 'default-1/default-1'];
+    await Promise.all(names.map((name) => session.agent(name).cancel()));
+    expect(await session.result()).toMatchObject({ status: 'shutdown' });
+    for (const name of names) await untilOver(session, name);
+  });
+
+  test('while the agent waits for a slot ends it without a turn', async () => {
+    const session = await worker().start({
+      limits: { max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [spawn('one', 'two'), say('ok')],
+        'default-1': [never],
+        'default-2': [say('never')],
+      }),
+    });
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'slot');
+    await session.agent('default-2').signal('shutdown');
+    await untilOver(session, 'default-2');
+    expect(await session.agent('default-2').result()).toMatchObject({
+      status: 'shutdown',
+      output: 'closed by a person',
+    } satisfies Partial<AgentResult>);
+    await vi.waitFor(async () => expect((await session.tree()).slots).toEqual({ used: 1, max: 1 }));
+  });
+});
+
+describe.concurrent('an agent whose parent or root is terminated', () => {
+  test('shuts itself down when its report finds nobody', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), say('ok')],
+        'default-1': [spawn('deeper'), say('done')],
+        'default-1/default-1': [() => gate.opened.then(() => say('for nobody'))],
+      }),
+    });
+    await session.untilFinal('default-1');
+    await session.agent('default-1').terminate('by hand');
+    gate.open();
+    await untilOver(session, 'default-1/default-1');
+    expect(await session.status('default-1/default-1')).toMatchObject({
+      status: 'shutdown',
+      message: 'for nobody',
+      closed: true,
+    });
+  });
+
+  test('shuts itself down when nobody can give it a slot', async () => {
+    const session = await worker().start({
+      script: lines({ root: [spawn('x'), waitForAll, say('ok')], 'default-1': [say('done')] }),
+    });
+    await session.untilFinal();
+    await session.agent().terminate('by hand');
+    await session.send('still there?', 'default-1');
+    await untilOver(session, 'default-1');
+    expect(await session.status('default-1')).toMatchObject({ status: 'shutdown', turn: 1 });
+  });
+});

@@ -1,0 +1,223 @@
+import { describe, expect, test, vi } from 'vitest';
+import { Gate } from './gate.ts';
+import { call, heard, lastOutput, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import type { ScriptedSession } from './scripted-session.ts';
+import { withWorker } from './with-worker.ts';
+
+const worker = withWorker();
+const WITHIN_MS = 2_000;
+const never = () => new Promise<never>(() => {});
+const waitForAll = ({ items }: Seen) =>
+  wait(
+    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
+    { mode: 'all' },
+  );
+
+/** Interrupts, and measures on the agent's own clock how long it took to stop: the machine that polls may be slow. */
+async function interrupted(session: ScriptedSession, name = 'root', payload?: unknown): Promise<number> {
+  await session.agent(name).signal<unknown[]>('interrupt', ...(payload === undefined ? [] : [payload]));
+  expect(await session.untilFinal(name)).toMatchObject({ status: 'interrupted' });
+  const { events } = await session.agent(name).fetchHistory();
+  const signal = events?.findLast(
+    (event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'interrupt',
+  );
+  const [stopped] = await session.eventsOf('turn.interrupted', name);
+  const { seconds, nanos } = signal?.eventTime ?? {};
+  return Date.parse(stopped?.at ?? '') - Number(seconds) * 1_000 - Number(nanos) / 1e6;
+}
+
+describe.concurrent('an interrupt', () => {
+  test('stops a model call within two seconds, and is told to the model later', async () => {
+    const session = await worker().start({
+      script: ({ turn }) => (turn === 1 ? never() : say('as you like')),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'model');
+    expect(await interrupted(session, 'root', { reason: 'too slow' })).toBeLessThan(WITHIN_MS);
+    expect(await session.status()).toMatchObject({ message: 'too slow', turn: 1, closed: false });
+    await session.send('go on');
+    await session.untilFinal('root', 2);
+    expect(heard(await session.items())).toEqual([
+      'the task',
+      'notice: The turn was interrupted: too slow',
+      'go on',
+    ]);
+  });
+
+  test('cancels the running tool, and runs none of those after it', async () => {
+    let cancelled = false;
+    const ran: unknown[] = [];
+    const session = await worker().start({
+      script: lines({ root: [{ calls: [1, 2].map((n) => ({ name: 'act', args: { n } })) }, say('I see')] }),
+      tools: {
+        act: ({ args, signal }) => {
+          ran.push(args.n);
+          signal.addEventListener('abort', () => {
+            cancelled = true;
+          });
+          return never();
+        },
+      },
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'tool');
+    expect(await interrupted(session)).toBeLessThan(WITHIN_MS);
+    expect(cancelled).toBe(true);
+    expect(ran).toEqual([1]);
+    expect(outputs(await session.items(), 'act')).toEqual([
+      'The call was interrupted; what it had done until then stays done.',
+      'The turn was interrupted before this call ran.',
+    ]);
+    await session.send('go on');
+    expect(await session.untilFinal('root', 2)).toMatchObject({ message: 'I see' });
+  });
+
+  test('does not wait for a tool that does not say that it has stopped', async () => {
+    const session = await worker().start({
+      script: lines({ root: [call('mute')] }),
+      tools: { mute: never },
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'tool');
+    expect(await interrupted(session)).toBeLessThan(WITHIN_MS);
+    expect(lastOutput(await session.items(), 'mute').error).toMatchObject({ code: 'outcome_unknown' });
+  });
+
+  test('keeps the output of a tool that ends all the same', async () => {
+    const session = await worker().start({
+      script: lines({ root: [call('mute')] }),
+      tools: { mute: () => new Promise((resolve) => setTimeout(resolve, 700, 'done')) },
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'tool');
+    await interrupted(session);
+    expect(lastOutput(await session.items(), 'mute')).toBe('done');
+  });
+
+  test('ends a wait', async () => {
+    const session = await worker().start({
+      limits: { interrupt_descendants: false },
+      script: lines({ root: [spawn('x'), waitForAll], 'default-1': [never] }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    expect(await interrupted(session)).toBeLessThan(WITHIN_MS);
+    expect(lastOutput(await session.items(), 'wait')).toContain('interrupted');
+    expect(await session.status('default-1')).toMatchObject({ status: 'running' });
+  });
+
+  test('stops the turns of all agents below', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll],
+        'default-1': [spawn('deeper'), waitForAll],
+        'default-1/default-1': [never],
+      }),
+    });
+    await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+    expect(await interrupted(session, 'root', { reason: 'enough' })).toBeLessThan(WITHIN_MS);
+    expect(await session.untilFinal('default-1')).toMatchObject({
+      status: 'interrupted',
+      message: `${session.id} was interrupted: enough`,
+    });
+    expect(await session.untilFinal('default-1/default-1')).toMatchObject({ status: 'interrupted' });
+    await vi.waitFor(async () => expect((await session.tree()).slots?.used).toBe(0), { timeout: 20_000 });
+  });
+
+  test('passes through an agent that is idle', async () => {
+    const session = await worker().start({
+      script: lines({ root: [spawn('x'), say('ok')], 'default-1': [never] }),
+    });
+    await session.untilFinal();
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.agent().signal('interrupt');
+    expect(await session.untilFinal('default-1')).toMatchObject({ status: 'interrupted' });
+    expect(await session.status()).toMatchObject({ status: 'completed', turn: 1 });
+  });
+
+  test('stops the turn once, however often it comes', async () => {
+    const session = await worker().start({ script: () => never() });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'model');
+    const answers = await Promise.all([
+      session.agent().executeUpdate('interrupt'),
+      session.agent().executeUpdate('interrupt', { args: [{ reason: 'twice' }] }),
+    ]);
+    for (const answer of answers) expect(answer).toEqual({ submission_id: expect.any(String) });
+    await session.untilFinal();
+    expect(await session.eventsOf('turn.interrupted')).toHaveLength(1);
+  });
+
+  test('while a child is being started leaves it there, and known', async () => {
+    const session = await worker().start({
+      limits: { interrupt_descendants: false },
+      script: lines({
+        root: [call('spawn_agent', { message: 'x', agent_type: 'late' })],
+        'late-1': [say('here I am')],
+      }),
+    });
+    await vi.waitFor(async () => expect((await session.tree()).agents).toHaveLength(2), { timeout: 20_000 });
+    await interrupted(session);
+    expect(lastOutput(await session.items(), 'spawn_agent')).toEqual({ agent_id: session.idOf('late-1') });
+    expect(await session.untilFinal('late-1')).toMatchObject({ message: 'here I am' });
+  });
+
+  test('during calls to others at any moment fails no workflow task', async () => {
+    const sessions = await Promise.all(
+      [0, 5, 10, 15, 20, 30].map(async (delay) => {
+        const session = await worker().start({
+          script: lines({
+            root: [spawn('busy', 'other'), say('ok')],
+            'default-1': Array.from({ length: 30 }, () => ({
+              calls: [
+                { name: 'send_input', args: { id: 'default-2', message: 'x' } },
+                { name: 'wait', args: { ids: ['default-2'] } },
+              ],
+            })),
+            'default-2': Array.from({ length: 40 }, () => say('x')),
+          }),
+        });
+        await session.until('default-1', ({ step }) => step > 1);
+        await new Promise((resolve) => setTimeout(resolve, delay));
+        return session;
+      }),
+    );
+    await Promise.all(sessions.map((session) => session.agent('default-1').signal('interrupt')));
+    for (const session of sessions) {
+      expect(await session.untilFinal('default-1')).toMatchObject({ status: 'interrupted' });
+    }
+  });
+});
+
+describe.concurrent('a tool whose worker dies', () => {
+  test('and that has effects is not run again, and its outcome is told as unknown', async () => {
+    let runs = 0;
+    const session = await worker().start({
+      script: lines({ root: [call('mute'), say('I shall look')] }),
+      tools: {
+        mute: () => {
+          runs++;
+          return never();
+        },
+      },
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'I shall look' });
+    expect(lastOutput(await session.items(), 'mute').error).toMatchObject({
+      code: 'outcome_unknown',
+      hint: 'Look at what is there before you try again.',
+    });
+    expect(runs).toBe(1);
+  });
+
+  test('and that only reads is run again', async () => {
+    const gate = new Gate();
+    let runs = 0;
+    const session = await worker().start({
+      script: lines({ root: [{ calls: [{ name: 'mute', effects: 'none' }] }, say('there it is')] }),
+      tools: {
+        mute: async () => {
+          if (++runs === 1) await gate.opened;
+          return 'a file';
+        },
+      },
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'there it is' });
+    expect(lastOutput(await session.items(), 'mute')).toBe('a file');
+    expect(runs).toBe(2);
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import { Gate } from './gate.ts';
+import { heard, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import { withWorker } from './with-worker.ts';
+
+const worker = withWorker();
+const ONE_SHOT = { one_shot: true };
+const waitForAll = ({ items }: Seen) =>
+  wait(
+    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
+    { mode: 'all' },
+  );
+
+describe.concurrent('a one-shot root', () => {
+  test('closes by itself when it has answered, and keeps its status', async () => {
+    const session = await worker().start({ session: ONE_SHOT, script: lines({ root: [say('done')] }) });
+    expect(await session.result()).toEqual({
+      agent_id: session.id,
+      session_id: session.id,
+      status: 'completed',
+      output: 'done',
+      usage: expect.objectContaining({ total_tokens: 15 }),
+      closed: [session.id],
+    });
+    expect(await session.status()).toMatchObject({ status: 'completed', closed: true, message: 'done' });
+  });
+
+  test('that answers while a child runs gets its result in one more turn', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: ONE_SHOT,
+      script: lines({
+        root: [spawn('x'), say('I leave it to them'), ({ items }) => say(`told ${heard(items).length - 1}`)],
+        'default-1': [() => gate.opened.then(() => say('found it'))],
+      }),
+    });
+    const view = await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    expect(view).toMatchObject({ status: 'running', is_final: false, closed: false });
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'told 1' });
+    expect((await session.eventsOf('turn.completed')).map(({ turn, message }) => [turn, message])).toEqual([
+      [1, 'I leave it to them'],
+      [2, 'told 1'],
+    ]);
+    expect(await session.status('default-1')).toMatchObject({
+      status: 'completed',
+      message: 'found it',
+      closed: true,
+    });
+  });
+
+  test('takes such turns until nothing runs any more, at any depth', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: ONE_SHOT,
+      script: lines({
+        root: [spawn('one'), say('first'), spawn('two'), say('second'), say('third')],
+        'default-1': [spawn('deeper'), say('I leave it to them')],
+        'default-1/default-1': [() => gate.opened.then(() => say('deep'))],
+        'default-2': [say('found it')],
+      }),
+    });
+    await session.untilFinal('default-1');
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    gate.open();
+    const result = await session.result();
+    expect(result).toMatchObject({ status: 'completed', output: 'third' });
+    expect(result.closed).toHaveLength(4);
+    expect(result.closed.indexOf(session.idOf('default-1/default-1'))).toBeLessThan(
+      result.closed.indexOf(session.idOf('default-1')),
+    );
+    expect(result.closed.at(-1)).toBe(session.id);
+    for (const { status, closed } of (await session.tree()).agents) {
+      expect([status, closed]).toEqual(['completed', true]);
+    }
+  });
+
+  test('does not wait with wait_agents off: it closes what runs', async () => {
+    const session = await worker().start({
+      session: { one_shot: true, wait_agents: false },
+      script: lines({
+        root: [
+          spawn('x'),
+          async () => {
+            await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+            return say('enough');
+          },
+        ],
+        'default-1': [() => new Promise(() => {})],
+      }),
+    });
+    expect(await session.result()).toMatchObject({
+      status: 'completed',
+      output: 'enough',
+      closed: [session.idOf('default-1'), session.id],
+    });
+    expect(await session.status('default-1')).toMatchObject({ status: 'interrupted', closed: true });
+  });
+
+  test('that is errored still waits for those below', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: ONE_SHOT,
+      script: lines({
+        root: [spawn('x'), { fail: { code: 'model_refused', message: 'no more' } }],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'errored', closed: false });
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'errored', code: 'model_refused' });
+    expect(await session.status('default-1')).toMatchObject({ status: 'completed', closed: true });
+  });
+
+  test('that was interrupted stays open for input, and then settles', async () => {
+    const session = await worker().start({
+      session: ONE_SHOT,
+      script: ({ turn }) => (turn === 1 ? new Promise(() => {}) : say('done after all')),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'model');
+    await session.agent().signal('interrupt');
+    expect(await session.untilFinal()).toMatchObject({ status: 'interrupted', closed: false });
+    await session.send('go on');
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'done after all' });
+  });
+
+  test('takes input while it waits for those below', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: ONE_SHOT,
+      script: lines({
+        root: [spawn('x'), say('first'), ({ items }) => say(`heard ${heard(items).at(-1)}`), say('last')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    await session.send('still there?');
+    await session.until('root', ({ turn, waiting_for }) => turn === 2 && waiting_for === 'agents');
+    gate.open();
+    expect(await session.result()).toMatchObject({ output: 'last' });
+    expect((await session.eventsOf('turn.completed')).map(({ message }) => message)).toEqual([
+      'first',
+      'heard still there?',
+      'last',
+    ]);
+  });
+
+  test('interrupted while it waits for those below interrupts them, and stays open', async () => {
+    const session = await worker().start({
+      session: ONE_SHOT,
+      script: lines({
+        root: [spawn('x'), say('first'), say('second')],
+        'default-1': [() => new Promise(() => {})],
+      }),
+    });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    await session.agent().signal('interrupt', 'not an object');
+    await session.agent().signal('interrupt');
+    expect(await session.untilFinal('default-1')).toMatchObject({ status: 'interrupted' });
+    expect(await session.untilFinal()).toMatchObject({ status: 'interrupted', closed: false });
+    await session.send('go on');
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'second' });
+  });
+
+  test('adds up the tokens of its session', async () => {
+    const session = await worker().start({
+      session: ONE_SHOT,
+      script: lines({ root: [spawn('one', 'two'), waitForAll, say('done')], '*': [say('report')] }),
+    });
+    expect((await session.result()).usage.total_tokens).toBe(5 * 15);
+  });
+});
