@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
+import { dataConverter } from '../../codec/index.ts';
 import {
   type AgentInput,
   agentSettingsSchema,
@@ -30,7 +30,6 @@ export interface StartOptions {
 }
 
 export interface WorkerChoices {
-  dataConverter?: DataConverter;
   maxCachedWorkflows?: number;
 }
 
@@ -46,8 +45,7 @@ export class ScriptedWorker {
   constructor(connections: Connections, choices: WorkerChoices = {}) {
     this.#connections = connections;
     this.#choices = choices;
-    const { dataConverter } = choices;
-    this.client = new Client({ connection: connections.client, ...(dataConverter ? { dataConverter } : {}) });
+    this.client = new Client({ connection: connections.client, dataConverter: dataConverter() });
   }
 
   async run(): Promise<void> {
@@ -57,6 +55,7 @@ export class ScriptedWorker {
       workflowBundle: await workflowBundle(),
       maxHeartbeatThrottleInterval: 200,
       defaultHeartbeatThrottleInterval: 200,
+      dataConverter: dataConverter(),
       ...this.#choices,
       activities: scriptedActivities(this.#plays, this.client),
     });

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
+import { payloadConverterPath } from '../../codec/index.ts';
 import { preloadModules } from '../../worker/workflow-code.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
@@ -23,6 +24,7 @@ async function make(): Promise<{ codePath: string }> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(repository, 'workflows', 'index.ts'),
     workflowInterceptorModules: [interceptors],
+    payloadConverterPath: payloadConverterPath(),
     preloadModules: preloadModules(),
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
   });
@@ -36,7 +38,7 @@ async function make(): Promise<{ codePath: string }> {
 
 function sourcesHash(): string {
   const hash = createHash('sha256');
-  for (const folder of ['workflows', 'protocol']) {
+  for (const folder of ['workflows', 'protocol', 'codec']) {
     const files = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).sort();
     for (const file of files.filter((name) => name.endsWith('.ts'))) {
       hash.update(`${file}\n`).update(readFileSync(join(repository, folder, file)));

@@ -16,16 +16,17 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
         return next({ ...input, options: { ...input.options, taskQueue: `${workflowId}-nobody` } });
       },
       async signalWorkflow(input, next) {
-        if (isSlow(input.args[0] as Mail)) await sleep(1_000);
+        const [payload] = input.args;
+        if (Array.isArray(payload) && payload.some(isSlow)) await sleep(1_000);
         return next(input);
       },
     },
   ],
 });
 
-function isSlow(mail: Mail | undefined): boolean {
-  if (mail?.type === 'slot' && mail.request.kind === 'reserve')
+function isSlow(mail: Mail): boolean {
+  if (mail.type === 'slot' && mail.request.kind === 'reserve')
     return /\/tardy-\d+$/.test(mail.request.agent_id);
-  if (mail?.type !== 'report' || !mail.report.view.closed) return false;
+  if (mail.type !== 'report' || !mail.report.view.closed) return false;
   return /\/lingering-\d+$/.test(mail.report.view.agent_id);
 }

@@ -1,6 +1,7 @@
 import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { dataConverter } from '../../codec/index.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { ScriptedWorker, type WorkerChoices } from './scripted-worker.ts';
 import { workflowBundle } from './test-bundle.ts';
@@ -12,6 +13,7 @@ const { WorkflowTaskFailedCause, EventType } = temporal.api.enums.v1;
  * replay.
  */
 export function withWorker(choices: WorkerChoices = {}): () => ScriptedWorker {
+  vi.setConfig({ maxConcurrency: 10 });
   let connections: Connections;
   let worker: ScriptedWorker;
   beforeAll(async () => {
@@ -21,20 +23,16 @@ export function withWorker(choices: WorkerChoices = {}): () => ScriptedWorker {
   });
   afterAll(async () => {
     await worker.stop();
-    await expectSoundHistories(worker, choices);
+    await expectSoundHistories(worker);
     await disconnect(connections);
   });
   return () => worker;
 }
 
-export async function expectSoundHistories(
-  worker: ScriptedWorker,
-  choices: WorkerChoices = {},
-): Promise<void> {
+export async function expectSoundHistories(worker: ScriptedWorker): Promise<void> {
   const histories = await worker.histories();
   expect(histories.flatMap(({ workflowId, history }) => failedTasks(workflowId, history))).toEqual([]);
-  const { dataConverter } = choices;
-  const options = { workflowBundle: await workflowBundle(), ...(dataConverter ? { dataConverter } : {}) };
+  const options = { workflowBundle: await workflowBundle(), dataConverter: dataConverter() };
   for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
     if (error !== undefined) throw new Error(`${workflowId} does not replay`, { cause: error });
   }
