@@ -16,7 +16,10 @@ export function failureOf(error: unknown): Failure {
     const trace = cause instanceof Error ? (cause.stack ?? cause.message) : undefined;
     return { body, exitCode: exitCodeOfError(body.code), ...(trace === undefined ? {} : { trace }) };
   }
-  if (isCommanderError(error)) return usageFailure(error.message);
+  if (isCommanderError(error)) {
+    // What commander throws where a command is missing, and help would be shown instead.
+    return usageFailure(error.code === 'commander.help' ? 'a command is missing' : error.message);
+  }
   const body = systemFailure(error) ?? {
     code: 'internal',
     message: error instanceof Error ? error.message : String(error),

@@ -2,9 +2,14 @@ import type { CadreClient } from '../client/client.ts';
 import type { ConnectOptions } from '../protocol/connection.ts';
 import { CadreError } from '../protocol/errors.ts';
 import type { AgentId } from '../protocol/ids.ts';
+import { lives, type ServerRecord } from '../server/record.ts';
 import type { Config } from './config/schema.ts';
 import { tlsOptions } from './config/tls.ts';
 import type { Output } from './output.ts';
+import { isStoppedOnPurpose } from './serving/stopped-server.ts';
+
+/** How often the embedded server is looked after. */
+const LOOK_MS = 1_000;
 
 export interface LinkOptions {
   temporal: Config['temporal'];
@@ -21,15 +26,18 @@ export class TemporalLink {
   readonly #options: LinkOptions;
   #client: CadreClient;
   #connect: ConnectOptions;
-  #ui: string | undefined;
+  #server: ServerRecord | undefined;
   #generation = 0;
   #reviving: Promise<boolean> | undefined;
+  #toldOfStop = false;
+  readonly #watch: NodeJS.Timeout;
 
   private constructor(options: LinkOptions, found: Found) {
     this.#options = options;
     this.#client = found.client;
     this.#connect = found.connect;
-    this.#ui = found.ui;
+    this.#server = found.server;
+    this.#watch = setInterval(() => void this.#look().catch(() => {}), LOOK_MS).unref();
   }
 
   /** @throws CadreError `temporal_unreachable` or `server_unavailable`, within seconds */
@@ -56,8 +64,8 @@ export class TemporalLink {
 
   /** Where an agent is seen in the Temporal Web UI; only the embedded server's is known. */
   webAddress(id: AgentId): string | undefined {
-    if (this.#ui === undefined) return undefined;
-    return `${this.#ui}/namespaces/${this.#client.namespace}/workflows/${encodeURIComponent(id)}`;
+    if (this.#server === undefined) return undefined;
+    return `${this.#server.ui}/namespaces/${this.#client.namespace}/workflows/${encodeURIComponent(id)}`;
   }
 
   /**
@@ -74,34 +82,47 @@ export class TemporalLink {
     }
   }
 
-  async close(): Promise<void> {
-    await this.#client.close().catch(() => {});
+  /** The connections end with the process: to close one under a call that is being retried would end it badly. */
+  close(): void {
+    clearInterval(this.#watch);
+  }
+
+  /** A call whose server has died is retried for half a minute before it fails; the death itself is seen at once. */
+  async #look(): Promise<void> {
+    if (this.#server !== undefined && !(await lives(this.#server))) await this.#revive();
   }
 
   /** Finds the embedded server again; all who miss it at the same time share one search. */
   #revive(): Promise<boolean> {
     if (!this.isEmbedded) return Promise.resolve(false);
-    this.#reviving ??= find(this.#options)
-      .then(async (found) => {
-        await this.close();
-        const moved = found.connect.address !== this.#connect.address;
-        this.#client = found.client;
-        this.#connect = found.connect;
-        this.#ui = found.ui;
-        if (moved) this.#generation++;
-        return true;
-      })
-      .finally(() => {
-        this.#reviving = undefined;
-      });
+    this.#reviving ??= this.#findAgain().finally(() => {
+      this.#reviving = undefined;
+    });
     return this.#reviving;
+  }
+
+  async #findAgain(): Promise<boolean> {
+    const { home, output } = this.#options;
+    if (await isStoppedOnPurpose(home)) {
+      if (!this.#toldOfStop) output.warn('The Temporal server was stopped; this goes on when it runs again.');
+      this.#toldOfStop = true;
+      return false;
+    }
+    const found = await find(this.#options);
+    if (found.connect.address !== this.#connect.address) this.#generation++;
+    this.#client = found.client;
+    this.#connect = found.connect;
+    this.#server = found.server;
+    this.#toldOfStop = false;
+    return true;
   }
 }
 
 interface Found {
   client: CadreClient;
   connect: ConnectOptions;
-  ui?: string;
+  /** Of the embedded server. */
+  server?: ServerRecord;
 }
 
 async function find({ temporal, home, output }: LinkOptions): Promise<Found> {
@@ -122,6 +143,5 @@ async function find({ temporal, home, output }: LinkOptions): Promise<Found> {
     address: server.address,
     ...(temporal.namespace === undefined ? {} : { namespace: temporal.namespace }),
   };
-  const ui = server.ui.includes('://') ? server.ui.replace(/\/$/, '') : `http://${server.ui}`;
-  return { client: await (await client).CadreClient.connect(connect), connect, ui };
+  return { client: await (await client).CadreClient.connect(connect), connect, server };
 }

@@ -9,16 +9,15 @@ import {
   type Surroundings,
   serveWhileNeeded,
 } from './serving/serving.ts';
-import { SessionFiles } from './serving/session-files.ts';
+import { SessionFiles, type SessionRecord } from './serving/session-files.ts';
 import { TemporalLink } from './temporal-link.ts';
 
-const LOCAL_QUEUE = 'cadre-local/';
 /** A command that ends lets what runs finish for this long; the session goes on elsewhere. */
 const GRACE_MS = 3_000;
 
 /** The task queue of a local session: polled by whoever works for it, and by nobody else. */
 export function localQueue(session: SessionId): string {
-  return `${LOCAL_QUEUE}${session}`;
+  return `cadre-local/${session}`;
 }
 
 /** Where a command works: CADRE_HOME, the way to Temporal, and the sessions that this person serves. */
@@ -35,10 +34,15 @@ export class Workplace {
     this.files = new SessionFiles(home);
   }
 
-  /** @throws CadreError `home_unwritable`, `temporal_unreachable` or `server_unavailable` */
-  static async open(invocation: Invocation, config?: Config): Promise<Workplace> {
-    const { temporal } = config ?? (await invocation.loadConfig()).config;
+  /**
+   * @param session the session that the command is about: one that was started with an address is found there again
+   * @throws CadreError `home_unwritable`, `temporal_unreachable` or `server_unavailable`
+   */
+  static async open(invocation: Invocation, config?: Config, session?: SessionId): Promise<Workplace> {
+    const configured = (config ?? (await invocation.loadConfig()).config).temporal;
     const home = ensureFolder(cadreHome(invocation.environment));
+    const record = session === undefined ? undefined : await new SessionFiles(home).read(session);
+    const temporal = configured.address === undefined ? { ...placeOf(record), ...configured } : configured;
     const link = await TemporalLink.open({ temporal, home, output: invocation.output });
     return new Workplace(invocation, home, link);
   }
@@ -70,6 +74,17 @@ export class Workplace {
   }
 
   /**
+   * The session, if this person's processes may work for it; undefined for a queued one, and for one that another
+   * person, or this one on another machine, has started on a server that they share.
+   */
+  async localSession(id: SessionId, queue: string): Promise<LocalSession | undefined> {
+    if (queue !== localQueue(id)) return undefined;
+    if (!this.link.isEmbedded && (await this.files.read(id)) === undefined) return undefined;
+    await this.files.prepare();
+    return this.session(id);
+  }
+
+  /**
    * Does something with an agent. Where its session is local and nobody works for it, this process does meanwhile.
    *
    * @throws CadreError `agent_not_found`
@@ -81,29 +96,35 @@ export class Workplace {
   ): Promise<T> {
     const id = agentIdOf(reference);
     const { queue } = await this.link.reach((client) => client.get(id).describe());
-    const local = queue.startsWith(LOCAL_QUEUE) ? this.session(sessionOf(id)) : undefined;
-    if (local !== undefined) await this.files.prepare();
+    const local = await this.localSession(sessionOf(id), queue);
     return serveWhileNeeded(local, mode, this.surroundings, () =>
       this.link.reach((client) => action(client.get(id), id)),
     );
   }
 
-  async close(): Promise<void> {
-    await this.link.close();
+  close(): void {
+    this.link.close();
   }
 }
 
-/** Opens the workplace for one command and closes it behind it. */
+/** Opens the workplace for a command that may concern one agent, and closes it behind it. */
 export async function atWorkplace<T>(
   invocation: Invocation,
+  reference: string | undefined,
   action: (place: Workplace) => Promise<T>,
 ): Promise<T> {
-  const place = await Workplace.open(invocation);
+  const session = reference === undefined ? undefined : sessionOf(agentIdOf(reference));
+  const place = await Workplace.open(invocation, undefined, session);
   try {
     return await action(place);
   } finally {
-    await place.close();
+    place.close();
   }
+}
+
+function placeOf(record: SessionRecord | undefined): { address?: string; namespace?: string } {
+  const { address, namespace } = record ?? {};
+  return { ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) };
 }
 
 /** @throws CadreError for a text that cannot be an agent's id */

@@ -4,17 +4,16 @@ import { follow, report } from '../follow/follow.ts';
 import type { Invocation } from '../invocation.ts';
 import { Serving } from '../serving/serving.ts';
 import { workerOptionsOf } from '../worker-options.ts';
-import { agentIdOf, atWorkplace, localQueue } from '../workplace.ts';
+import { agentIdOf, atWorkplace } from '../workplace.ts';
 
 /** Follows a session again, and works for it if it is local and nobody does. */
 export default function attach(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
   const startedAt = Date.now();
   const session = sessionOf(agentIdOf(reference));
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const { queue } = await place.link.reach((client) => client.get(session).describe());
-    await place.files.prepare();
-    const isLocal = queue === localQueue(session);
-    const serving = isLocal ? new Serving(place.session(session), 'act', place.surroundings) : undefined;
+    const local = await place.localSession(session, queue);
+    const serving = local === undefined ? undefined : new Serving(local, 'act', place.surroundings);
     try {
       const workerOptions = workerOptionsOf(invocation.options);
       const followed = await follow(invocation, place, { session, serving, workerOptions });

@@ -3,7 +3,7 @@ import type { Invocation } from '../invocation.ts';
 import { atWorkplace } from '../workplace.ts';
 
 export default function close(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const result = await place.withAgent(reference, 'act', (agent) => agent.close());
     invocation.output.result(
       { agent_id: reference, ...result },

@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs';
 import { CadreError, SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
 import { pinnedPath } from '../../server/find.ts';
-import { TEMPORAL } from '../../server/pinned.ts';
 import { cacheDir, cadreHome, ensureFolder } from '../../server/home.ts';
+import { TEMPORAL } from '../../server/pinned.ts';
 import { serverStatus } from '../../server/stop.ts';
 import { modelLister } from '../config/list-models.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
@@ -113,7 +113,7 @@ async function temporal(invocation: Invocation, { config }: LoadedConfig): Promi
         { what: 'search attributes', state: 'warn', detail, hint: '`cadre setup` registers them.' },
       ];
     } finally {
-      await link.close();
+      link.close();
     }
   } catch (error) {
     return [failed('server', error)];

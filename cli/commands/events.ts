@@ -11,12 +11,14 @@ export default function events(
   { follow, after }: { follow?: boolean; after?: number },
 ): Promise<ExitCode> {
   const { output } = invocation;
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const stop = new AbortController();
     const undo = onSignals(() => stop.abort());
     const collected: AgentEvent[] = [];
     try {
-      await place.withAgent(reference, 'answer', async (agent) => {
+      // To follow an agent that nobody works for would be to watch nothing.
+      const mode = follow === true ? 'act' : 'answer';
+      await place.withAgent(reference, mode, async (agent) => {
         const options = {
           follow: follow === true,
           signal: stop.signal,

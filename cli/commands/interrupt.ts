@@ -7,7 +7,7 @@ export default function interrupt(
   [reference]: [string],
   { reason }: { reason?: string },
 ): Promise<ExitCode> {
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const view = await place.withAgent(reference, 'answer', async (agent) => {
       await agent.interrupt(reason);
       return (await agent.wait({ timeoutMs: 5_000 })) ?? agent.status();

@@ -5,7 +5,7 @@ import { itemText } from '../render/item-lines.ts';
 import { atWorkplace } from '../workplace.ts';
 
 export default function items(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const all = await place.withAgent(reference, 'answer', async (agent, id) => {
       const found: Item[] = [];
       let compacted = 0;

@@ -6,7 +6,7 @@ export default function note(
   invocation: Invocation,
   [reference, text]: [string, string | undefined],
 ): Promise<ExitCode> {
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const kept = await place.withAgent(reference, 'answer', (agent) => agent.setNote(text ?? ''));
     invocation.output.result({ agent_id: reference, thread_note: kept }, kept ?? '');
     return EXIT.done;

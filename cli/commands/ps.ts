@@ -10,7 +10,7 @@ export default function ps(
   _args: [],
   { all, status, role, limit }: Pick<ListFilter, 'all' | 'status' | 'role' | 'limit'>,
 ): Promise<ExitCode> {
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, undefined, async (place) => {
     const filter: ListFilter = {
       ...(all === undefined ? {} : { all }),
       ...(status === undefined ? {} : { status }),

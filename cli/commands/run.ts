@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import {
   CadreError,
   newRootId,
@@ -49,6 +49,7 @@ export default async function run(
   const { output, environment } = invocation;
   const cwd = folderOf(resolve(options.cwd ?? invocation.cwd));
   const outputSchema = options.outputSchema === undefined ? undefined : readSchema(options.outputSchema);
+  if (options.output !== undefined) checkWritable(resolve(options.output));
   const images = (options.image ?? []).map((path) => fileOf(resolve(path)));
   const { config } = await invocation.loadConfig(flagsOf(options), cwd);
   const task = await readText(text, 'The task');
@@ -103,13 +104,14 @@ export default async function run(
       timeoutMs: options.timeout,
       workerOptions: workerOptionsOf(invocation.options),
     });
+    const exitCode = report(invocation, id, followed, startedAt);
     if (followed.kind === 'ended' && options.output !== undefined) {
       await writeFile(options.output, `${followed.result.output.trimEnd()}\n`);
     }
-    return report(invocation, id, followed, startedAt);
+    return exitCode;
   } finally {
     await serving?.stop();
-    await place.close();
+    place.close();
   }
 }
 
@@ -131,6 +133,20 @@ function addressOf(config: LoadedConfig['config']): { address?: string; namespac
 function folderOf(path: string): string {
   if (kindOf(path) === 'folder') return path;
   throw new CadreError('usage', `--cwd: ${path} is not a folder.`, { hint: 'Name one that exists.' });
+}
+
+/** Found out before the work, not after it. */
+function checkWritable(path: string): void {
+  const place = kindOf(path) === undefined ? dirname(path) : path;
+  try {
+    accessSync(place, constants.W_OK);
+    if (kindOf(path) !== 'folder') return;
+  } catch {
+    // Told below.
+  }
+  throw new CadreError('usage', `--output: ${path} cannot be written.`, {
+    hint: 'Name a file in a folder that exists and is yours.',
+  });
 }
 
 function fileOf(path: string): string {

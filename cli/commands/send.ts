@@ -9,7 +9,7 @@ export default function send(
   [reference, argument]: [string, string],
   { interrupt }: { interrupt?: boolean },
 ): Promise<ExitCode> {
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const text = await readText(argument, 'The text');
     const answer = await place.withAgent(reference, 'answer', (agent) =>
       agent.send(text, interrupt === undefined ? {} : { interrupt }),

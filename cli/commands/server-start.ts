@@ -1,5 +1,4 @@
-import { cadreHome } from '../../server/home.ts';
-import { ensureServer } from '../../server/start.ts';
+import { cadreHome, ensureServer } from '../../server/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { serverLines } from '../render/server-lines.ts';

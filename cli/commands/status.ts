@@ -4,7 +4,7 @@ import { columns, oneLine } from '../terminal-text.ts';
 import { atWorkplace } from '../workplace.ts';
 
 export default function status(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const view = await place.withAgent(reference, 'answer', (agent) => agent.status());
     const link = place.link.webAddress(view.agent_id);
     invocation.output.result(view, () => {

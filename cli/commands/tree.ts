@@ -6,7 +6,7 @@ import { treeLines } from '../render/tree-lines.ts';
 import { agentIdOf, atWorkplace } from '../workplace.ts';
 
 export default function tree(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, reference, async (place) => {
     const session = sessionOf(agentIdOf(reference));
     const view = await place.withAgent(session, 'answer', (agent) => agent.tree());
     const colors = pc.createColors(

@@ -29,7 +29,7 @@ export default function wait(
   { all, timeout }: WaitOptions,
 ): Promise<ExitCode> {
   const ids = [...new Set(references.map(agentIdOf))];
-  return atWorkplace(invocation, async (place) => {
+  return atWorkplace(invocation, references[0], async (place) => {
     const stop = new AbortController();
     const undo = onSignals(() => stop.abort('signal'));
     const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort('timeout'), timeout);
@@ -97,9 +97,12 @@ function answer(
       continue;
     }
     status[id] = wireStatus(view.status, view.message);
-    lines.push(
-      `${id} ${view.status}${view.message === undefined ? '' : `: ${oneLine(view.message, 2_000)}`}`,
-    );
+    // Asked for one agent, its answer alone is what a script wants.
+    if (ids.length === 1 && view.status === 'completed') lines.push(view.message ?? '');
+    else
+      lines.push(
+        `${id} ${view.status}${view.message === undefined ? '' : `: ${oneLine(view.message, 2_000)}`}`,
+      );
     if (view.status !== 'completed' && exitCode === EXIT.done) exitCode = EXIT.errored;
   }
   if (timedOut) lines.push('The time is up; the others still run.');

@@ -33,7 +33,7 @@ export default async function worker(
     return EXIT.done;
   } finally {
     undo();
-    await place.close();
+    place.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import type pc from 'picocolors';
+import sliceAnsi from 'slice-ansi';
 import { type AgentView, formatDuration, nameOf, type Status } from '../../protocol/index.ts';
 import { columns, formatCount, oneLine } from '../terminal-text.ts';
 
@@ -22,7 +23,7 @@ export function treeLines(agents: readonly AgentView[], { colors, now, width = 1
     `${formatCount(agent.usage.total_tokens)} tok`,
     colors.dim(oneLine(doing(agent), Math.max(20, width - 60))),
   ]);
-  return columns(rows);
+  return columns(rows).map((line) => sliceAnsi(line, 0, width));
 }
 
 function statusText(agent: AgentView): string {
