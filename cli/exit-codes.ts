@@ -35,6 +35,7 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   timeout: EXIT.ended,
   temporal_unreachable: EXIT.unreachable,
   model_unreachable: EXIT.unreachable,
+  model_answer_unreadable: EXIT.unreachable,
   models_updating: EXIT.unreachable,
   server_unavailable: EXIT.unreachable,
   no_worker: EXIT.unreachable,

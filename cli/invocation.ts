@@ -48,7 +48,14 @@ export class Invocation {
 
   configSources(cwd = this.cwd): ConfigSources {
     const { profile, config = [] } = this.options;
-    return { cwd, environment: this.environment, profile, overrides: config, flags: this.#temporalFlags() };
+    return {
+      cwd,
+      typedIn: this.cwd,
+      environment: this.environment,
+      profile,
+      overrides: config,
+      flags: this.#temporalFlags(),
+    };
   }
 
   #temporalFlags(): Flag[] {

@@ -9,8 +9,11 @@ import {
   type AgentSettings,
   ERROR_CODES,
   type ErrorCode,
+  MODEL_RETRY_FIRST_MS,
+  MODEL_RETRY_MOST_MS,
   type ModelAnswer,
   type ModelRequest,
+  modelRetryWaitMs,
   type PlannedCall,
   type RoleAnswer,
   type RoleRequest,
@@ -25,16 +28,11 @@ import {
 const HEARTBEAT_TIMEOUT = '15 seconds';
 /** The longest a single model call may take. */
 const MODEL_TIMEOUT = '1 hour';
-const RETRY_FIRST_MS = 1_000;
-const RETRY_MOST_MS = 30_000;
 
 /** How many attempts fit into the time, with waits of 1, 2, 4 … 30 seconds between them. */
 export function attemptsWithin(ms: number): number {
   let attempts = 1;
-  for (let spent = 0, wait = RETRY_FIRST_MS; spent + wait <= ms; wait = Math.min(wait * 2, RETRY_MOST_MS)) {
-    spent += wait;
-    attempts++;
-  }
+  for (let spent = modelRetryWaitMs(1); spent <= ms; spent += modelRetryWaitMs(attempts)) attempts++;
   return attempts;
 }
 
@@ -49,8 +47,8 @@ export function callModel(
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: {
-      initialInterval: RETRY_FIRST_MS,
-      maximumInterval: RETRY_MOST_MS,
+      initialInterval: MODEL_RETRY_FIRST_MS,
+      maximumInterval: MODEL_RETRY_MOST_MS,
       maximumAttempts: attemptsWithin(settings.model_retry_ms),
     },
     summary,

@@ -11,6 +11,7 @@ import {
   type Mail,
   nameOf,
   type Report,
+  type RoleAnswer,
   type SessionSettings,
   type SlotAnswer,
   type TreeView,
@@ -58,6 +59,8 @@ export class AgentState {
   readonly acknowledgements = new Map<string, Acknowledge>();
   readonly orders: Order[];
   running: RunningTurn | undefined;
+  /** What roles were asked for since the last model call, and the answers. */
+  readonly roleAnswers = new Map<string, Promise<RoleAnswer>>();
   closing: Closing | undefined;
   /** What has closed, leaf first, this agent last; undefined while it is open. */
   closed: AgentIdentity['agent_id'][] | undefined;

@@ -55,8 +55,8 @@ function registerSignals(agent: AgentState): void {
   accept(SIGNALS.shutdown, shutdownSchema.prefault({}), ({ reason }) => {
     agent.orders.push({ type: 'shutdown', reason: reason ?? 'closed by a person' });
   });
-  accept(INTERNAL_SIGNAL, mailSchema, (mail) => {
-    agent.orders.push({ type: 'mail', mail });
+  accept(INTERNAL_SIGNAL, mailSchema.array(), (mails) => {
+    for (const mail of mails) agent.orders.push({ type: 'mail', mail });
   });
 }
 

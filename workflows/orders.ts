@@ -70,7 +70,10 @@ function read(agent: AgentState, mail: Mail): void {
       const { request_id: requestId, from, reason, keep_status: keepStatus } = mail.request;
       // One that has just closed for another reason answers, too: nobody else would before its workflow is gone.
       const { closed } = agent;
-      acknowledge(agent, from, { request_id: requestId, done: closed !== undefined, closed: closed ?? [] });
+      const takesTime = agent.running !== undefined || agent.children.open.length > 0;
+      if (closed !== undefined || takesTime) {
+        acknowledge(agent, from, { request_id: requestId, done: closed !== undefined, closed: closed ?? [] });
+      }
       agent.closeRequests.push({ from, requestId });
       beginClosing(agent, reason, keepStatus);
       return;

@@ -9,13 +9,20 @@ export function isMissing(error: unknown): boolean {
   return error instanceof ApplicationFailure && error.type === MISSING;
 }
 
+interface Letter {
+  signal: string;
+  payload: unknown;
+  settle(sent: Promise<boolean>): void;
+}
+
 /**
  * What this agent sends to others of its session. Signals to one receiver go one after the other, since the server
- * may deliver two that are under way in either order. What is sent is sent: no interrupt takes it back.
+ * may deliver two that are under way in either order; mails that wait for their turn go together as one signal.
+ * What is sent is sent: no interrupt takes it back.
  */
 export class Outbox {
-  readonly #last = new Map<AgentId, Promise<void>>();
-  readonly #underway = new Set<Promise<void>>();
+  /** What waits for each receiver; a receiver has an entry while something of its is under way. */
+  readonly #waiting = new Map<AgentId, Letter[]>();
 
   /** Sends without waiting; `onMissing` is called when there is nobody to receive it. */
   post(to: AgentId, mail: Mail, onMissing: () => void = () => {}): void {
@@ -30,25 +37,45 @@ export class Outbox {
 
   /** Resolves when the server has the signal; false when there is nobody to receive it. */
   send(to: AgentId, signal: string, payload: unknown): Promise<boolean> {
-    const before = this.#last.get(to) ?? Promise.resolve();
-    const sending = before.then(() => CancellationScope.nonCancellable(() => deliver(to, signal, payload)));
-    const done = sending.then(
-      () => {},
-      () => {},
-    );
-    this.#last.set(to, done);
-    this.#underway.add(done);
-    void done.then(() => {
-      this.#underway.delete(done);
-      if (this.#last.get(to) === done) this.#last.delete(to);
+    return new Promise((resolve) => {
+      const letter: Letter = { signal, payload, settle: resolve };
+      const waiting = this.#waiting.get(to);
+      if (waiting !== undefined) {
+        waiting.push(letter);
+        return;
+      }
+      const queue = [letter];
+      this.#waiting.set(to, queue);
+      void CancellationScope.nonCancellable(() => this.#sendAll(to, queue));
     });
-    return sending;
   }
 
   /** Whether all that was sent has reached the server. */
   get isEmpty(): boolean {
-    return this.#underway.size === 0;
+    return this.#waiting.size === 0;
   }
+
+  async #sendAll(to: AgentId, queue: Letter[]): Promise<void> {
+    // Whatever else is sent in this breath goes along.
+    await Promise.resolve();
+    while (queue.length > 0) {
+      const letters = takeTogether(queue);
+      const [first] = letters;
+      if (first === undefined) break;
+      const isMail = first.signal === INTERNAL_SIGNAL;
+      const payload = isMail ? letters.map((letter) => letter.payload) : first.payload;
+      const sent = deliver(to, first.signal, payload);
+      for (const letter of letters) letter.settle(sent);
+      await sent.catch(() => {});
+    }
+    this.#waiting.delete(to);
+  }
+}
+
+/** The mails at the head of the queue, or the one other signal that stands there. */
+function takeTogether(queue: Letter[]): Letter[] {
+  const end = queue.findIndex((letter) => letter.signal !== INTERNAL_SIGNAL);
+  return queue.splice(0, end === 0 ? 1 : end < 0 ? queue.length : end);
 }
 
 async function deliver(to: AgentId, signal: string, payload: unknown): Promise<boolean> {

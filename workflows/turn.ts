@@ -59,6 +59,7 @@ export function shouldContinueAsNew(agent: AgentState): boolean {
 
 async function takeStep(agent: AgentState, final: boolean): Promise<ModelAnswer | TurnOutcome> {
   const { standing, conversation } = agent;
+  agent.roleAnswers.clear();
   standing.startStep(Date.now());
   standing.waitingFor = 'model';
   agent.onChange();

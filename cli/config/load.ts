@@ -15,6 +15,8 @@ import { type Config, configSchema } from './schema.ts';
 export interface ConfigSources {
   /** Where the repository is looked for. */
   cwd: string;
+  /** Where the command was typed: paths in `-c` are relative to it (default: `cwd`). */
+  typedIn?: string;
   environment: Environment;
   /** `--profile`. */
   profile?: string | undefined;
@@ -50,7 +52,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const repository = repositoryFile(sources.cwd, home, user?.path);
   const files = [user, repository].filter((file) => file !== undefined);
   const overrides = overrideLayer(sources.overrides ?? []);
-  makeAbsolute(overrides.values, sources.cwd, home);
+  makeAbsolute(overrides.values, sources.typedIn ?? sources.cwd, home);
   for (const file of files) makeAbsolute(file.layer.values, dirname(file.path), home);
   const temporal = await temporalLayers(sources.environment);
   const fromOutside = [temporal.file, openaiLayer(sources.environment), temporal.variables];

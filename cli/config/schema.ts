@@ -3,6 +3,7 @@ import {
   approvalPolicySchema,
   dialectSchema,
   limitsSchema,
+  MODEL_RETRY_MAX_MS,
   providerSettingsSchema,
   reasoningEffortSchema,
   sandboxModeSchema,
@@ -45,7 +46,12 @@ const settings = {
   model_provider: name.optional(),
   model_providers: z.record(name, providerSettingsSchema).default({}),
   model_aliases: z.record(name, name).default({}),
-  model_retry_ms: z.int().nonnegative().default(600_000).describe('How long failing model calls are retried'),
+  model_retry_ms: z
+    .int()
+    .nonnegative()
+    .max(MODEL_RETRY_MAX_MS)
+    .default(600_000)
+    .describe('How long failing model calls are retried'),
   reasoning_effort: reasoningEffortSchema.optional(),
   agents: agentsSchema.prefault({}),
   tools: toolTogglesSchema.prefault({}),

@@ -63,7 +63,10 @@ export function closeAgent(
     });
     const acknowledged = (): boolean => gone || agent.acknowledgements.has(requestId);
     const done = (): boolean => gone || agent.acknowledgements.get(requestId)?.done === true;
-    const inTime = (await condition(acknowledged, ACKNOWLEDGE_MS)) && (await condition(done, longest(agent)));
+    const inTime =
+      (await condition(done, ACKNOWLEDGE_MS, { summary: `${id} closes` })) ||
+      (acknowledged() &&
+        (await condition(done, longest(agent), { summary: `${id} closes what is below it` })));
     const closed = agent.acknowledgements.get(requestId)?.closed ?? [];
     agent.acknowledgements.delete(requestId);
     if (inTime && !gone) return closed;

@@ -18,6 +18,8 @@ import {
   normalizeNote,
   noUsage,
   plainText,
+  type RoleAnswer,
+  type RoleRequest,
   type SessionId,
   searchAttributesOf,
   TASK_SHOWN,
@@ -130,18 +132,15 @@ async function effectiveSettings(
   agent: AgentState,
   request: SpawnRequest,
 ): Promise<{ settings: AgentSettings; description: string }> {
-  const answer = await resolveRole(
-    {
-      session_id: agent.identity.session_id,
-      inherited: agent.settings,
-      role: request.role,
-      ...(request.persona === undefined ? {} : { persona: request.persona }),
-      ...(request.model === undefined ? {} : { model: request.model }),
-      ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
-      ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
-    },
-    `role ${request.role ?? 'default'}`,
-  );
+  const answer = await answerFor(agent, {
+    session_id: agent.identity.session_id,
+    inherited: agent.settings,
+    role: request.role,
+    ...(request.persona === undefined ? {} : { persona: request.persona }),
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
+    ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
+  });
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());
     throw new Refused(answer.error);
@@ -152,6 +151,15 @@ async function effectiveSettings(
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
   limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
   return { settings: { ...settings, limits }, description };
+}
+
+/** Agents that one model answer starts alike are asked for once. */
+function answerFor(agent: AgentState, request: RoleRequest): Promise<RoleAnswer> {
+  const { inherited: _same, ...asked } = request;
+  const key = JSON.stringify(asked);
+  const known = agent.roleAnswers.get(key) ?? resolveRole(request, `role ${request.role ?? 'default'}`);
+  agent.roleAnswers.set(key, known);
+  return known;
 }
 
 function tighter(inherited: number | undefined, asked: number | undefined): number | undefined {

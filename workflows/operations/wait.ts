@@ -71,7 +71,9 @@ async function untilSettled(
   agent.standing.waitingFor = 'agents';
   agent.report();
   try {
-    return await lendingSlot(agent, () => condition(over, timeout));
+    return await lendingSlot(agent, () =>
+      condition(over, timeout, { summary: `wait for ${ids.length} agents` }),
+    );
   } finally {
     agent.standing.waitingFor = undefined;
     agent.onChange();
