@@ -12,6 +12,7 @@ export * from './internal.ts';
 export * from './items.ts';
 export * from './limits.ts';
 export * from './messages.ts';
+export * from './model-retry.ts';
 export * from './rehearsal.ts';
 export * from './settings.ts';
 export * from './status.ts';

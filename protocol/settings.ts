@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { limitsSchema } from './limits.ts';
+import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
 
 export const SANDBOX_MODES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
 export const APPROVAL_POLICIES = ['untrusted', 'on-request', 'never'] as const;
@@ -94,7 +95,7 @@ export const agentSettingsSchema = z.strictObject({
   tool_policy: toolPolicySchema.prefault({}),
   limits: limitsSchema.prefault({}),
   /** How long failing model calls are tried again, in ms. */
-  model_retry_ms: z.int().nonnegative().default(600_000),
+  model_retry_ms: z.int().nonnegative().max(MODEL_RETRY_MAX_MS).default(600_000),
 });
 export type AgentSettings = z.infer<typeof agentSettingsSchema>;
 export type AgentSettingsInput = z.input<typeof agentSettingsSchema>;

@@ -1,3 +1,4 @@
+import { TemporalFailure } from '@temporalio/common';
 import type {
   AgentContext,
   ModelAnswer,
@@ -10,9 +11,10 @@ import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { ConversationCache, ReadPrefix } from './conversation-cache.ts';
-import { toFailure } from './model-error.ts';
+import { asCadreError, toFailure } from './model-error.ts';
 import type { ModelProviders } from './model-providers.ts';
 import type { ModelCall } from './providers/provider.ts';
+import { RetryTime } from './retry-time.ts';
 import { TextTail } from './text-tail.ts';
 import { declarationOf } from './tool-schemas.ts';
 
@@ -33,17 +35,34 @@ export interface ModelDeps {
  * their details.
  */
 export function createModelActivity(deps: ModelDeps): (request: ModelRequest) => Promise<ModelAnswer> {
+  const retryTime = new RetryTime();
   return async (request) => {
     const tail = new TextTail();
+    const begun = Date.now();
+    const call = callId();
     try {
-      return await withHeartbeat(
+      const made = await withHeartbeat(
         (signal) => answer(deps, request, signal, (text) => tail.add(text)),
         () => tail.details,
       );
+      retryTime.forget(call);
+      return made;
     } catch (error) {
-      throw toFailure(error);
+      if (error instanceof TemporalFailure) throw error;
+      const { model_retry_ms: limitMs } = request.agent.settings;
+      throw toFailure(retryTime.check(call, asCadreError(error), begun, limitMs), attemptNumber());
     }
   };
+}
+
+/** The same for all attempts of a call. */
+function callId(): string {
+  const info = activityContext()?.info;
+  return `${info?.workflowExecution?.runId} ${info?.activityId}`;
+}
+
+function attemptNumber(): number {
+  return activityContext()?.info.attempt ?? 1;
 }
 
 async function answer(
@@ -85,7 +104,7 @@ function callOf(
   const { settings } = agent;
   return {
     agent: { id: agent.agent_id, role: settings.role },
-    attempt: activityContext()?.info.attempt ?? 1,
+    attempt: attemptNumber(),
     model: settings.model,
     working_directory: settings.working_directory,
     ...(settings.reasoning_effort === undefined ? {} : { reasoning_effort: settings.reasoning_effort }),

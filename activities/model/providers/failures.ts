@@ -27,7 +27,7 @@ export function modelError(error: unknown, endpoint: Endpoint): unknown {
     const lost = error instanceof BrokenAnswer && !error.nothing;
     const what = error instanceof BrokenAnswer ? error.message : 'the answer is not valid JSON';
     return new ModelError(lost ? 'model_unreachable' : 'model_answer_unreadable', `${where}: ${what}`, {
-      hint: 'If it stays like this, check that the base URL is that of an OpenAI-compatible API.',
+      hint: 'Check that the base URL is that of an OpenAI-compatible API.',
       retryable: true,
     });
   }
@@ -79,7 +79,7 @@ function apiFailure(error: APIError, where: string, endpoint: Endpoint): ModelEr
 
 function answered(where: string, said: string, passing: boolean, after?: number): ModelError {
   return new ModelError(passing ? 'model_unreachable' : 'model_refused', `${where} answered ${said}`, {
-    hint: passing ? 'This may pass: the call is tried again.' : 'The provider says what it does not accept.',
+    hint: passing ? undefined : 'The provider says what it does not accept.',
     retryable: passing,
     retryAfterMs: after,
   });
@@ -87,7 +87,7 @@ function answered(where: string, said: string, passing: boolean, after?: number)
 
 function unreachable(where: string, reason: string): ModelError {
   return new ModelError('model_unreachable', `${where} could not be reached: ${reason}`, {
-    hint: 'Check the base URL and the network; the call is tried again.',
+    hint: 'Check the base URL and the network.',
     retryable: true,
   });
 }

@@ -29,7 +29,7 @@ export class IdleWatch {
     return new ModelError(
       'model_unreachable',
       `${where} has sent nothing for ${Math.round(this.#ms / 1000)} s; the call was given up.`,
-      { hint: 'The call is tried again.', retryable: true },
+      { retryable: true },
     );
   }
 }

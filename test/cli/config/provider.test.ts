@@ -131,11 +131,24 @@ test('several models are listed in the error', async () => {
 test.each([
   ['nothing listed', 200, { data: [] }],
   ['no list', 200, 'hello'],
-  ['a refusal', 401, {}],
+  ['an address without any list', 404, {}],
 ])('%s asks for --model', async (_what, status, body) => {
   const { base_url } = await serving(status, body);
   await expect(modelAt(base_url)).rejects.toMatchObject({ code: 'config_invalid' });
 });
+
+test.each([
+  [401, 'model_refused', 'OPENAI_API_KEY'],
+  [403, 'model_refused', 'OPENAI_API_KEY'],
+  [429, 'model_unreachable', '--model'],
+  [503, 'model_unreachable', '--model'],
+])(
+  'a list of models that is answered with %i counts as such a call of the model would',
+  async (status, code, hint) => {
+    const { base_url } = await serving(status, {});
+    await expect(modelAt(base_url)).rejects.toMatchObject({ code, hint: expect.stringContaining(hint) });
+  },
+);
 
 test('a server that is not there counts as unreachable', async () => {
   await expect(modelAt('http://127.0.0.1:9/v1')).rejects.toMatchObject({ code: 'model_unreachable' });
