@@ -17,8 +17,8 @@ export interface PinnedProgram {
   hint: string;
 }
 
-/** Older servers lack what agents use. */
-export const OLDEST_SERVER = '1.29.0';
+/** The line of the pinned one: an older server must not open a database that this one has made. */
+export const OLDEST_SERVER = '1.32.0';
 
 const VERSION = '1.9.1';
 
