@@ -62,6 +62,8 @@ export class AgentState {
   /** What roles were asked for since the last model call, and the answers. */
   readonly roleAnswers = new Map<string, Promise<RoleAnswer>>();
   closing: Closing | undefined;
+  /** It is about to continue as new: from here on orders are carried, not followed. */
+  movesOn = false;
   /** What has closed, leaf first, this agent last; undefined while it is open. */
   closed: AgentIdentity['agent_id'][] | undefined;
   /** Who asked for the closing, to be told when it is done. */

@@ -21,13 +21,15 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
   const self = new AgentState(input);
   const surface = new Surface(self);
   self.onChange = () => surface.refresh();
+  // What has come meanwhile is handled as soon as there are handlers: the first input goes before it.
+  if (input.carry === undefined) begin(self, input);
   registerHandlers(self);
   closeOnCancellation(self);
   // Cancelling the workflow closes the tree below it, which takes work of its own: nothing here is cancelled by it.
   return CancellationScope.nonCancellable(async () => {
     void followOrders(self);
-    if (input.carry === undefined) await begin(self, input, surface);
-    else surface.refresh();
+    surface.refresh();
+    if (input.carry === undefined && self.isRoot) await applyRole(self, surface);
     while (self.closing === undefined) {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') return continueInNewRun(self, input);
@@ -37,8 +39,8 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
   });
 }
 
-/** Brings a new agent up: its note, its first input and, for a root, what its role makes of its settings. */
-async function begin(self: AgentState, input: AgentInput<AgentCarry>, surface: Surface): Promise<void> {
+/** Brings a new agent up: its note and its first input. */
+function begin(self: AgentState, input: AgentInput<AgentCarry>): void {
   const { identity, settings } = input;
   const note = normalizeNote(input.note ?? '');
   if (note !== undefined) self.standing.setNote(note, Date.now());
@@ -50,10 +52,9 @@ async function begin(self: AgentState, input: AgentInput<AgentCarry>, surface: S
     provider: settings.provider,
     ...(note === undefined ? {} : { thread_note: note }),
   });
-  surface.refresh();
-  if (self.isRoot) await applyRole(self, surface);
 }
 
+/** What its role makes of the settings of a root; a child's were resolved by its parent. */
 async function applyRole(self: AgentState, surface: Surface): Promise<void> {
   const answer = await rootRole(self);
   if (answer.ok) {
@@ -111,7 +112,15 @@ async function nextTurn(
   // Whoever got the slot for the first turn knows already that it runs.
   if (standing.turn === 1 && input.slot !== 'queued') self.onChange();
   else self.report();
-  return runTurn(self);
+  const { max_turns: most } = self.settings.limits;
+  return most !== undefined && standing.turn > most ? refusedTurn(self, most) : runTurn(self);
+}
+
+/** The turns are used up: what was sent stands in the conversation, but no model sees it. */
+function refusedTurn(self: AgentState, most: number): TurnOutcome {
+  self.conversation.append(...self.inbox.drain());
+  const message = `The limit of ${most} turns was reached (agents.max_turns).`;
+  return { status: 'errored', message, code: 'limit_turns' };
 }
 
 async function obtainSlot(self: AgentState, input: AgentInput<AgentCarry>): Promise<void> {
@@ -165,9 +174,13 @@ function closeOnCancellation(self: AgentState): void {
   });
 }
 
-/** Goes on in a new run, with nothing under way: all that was sent has arrived, all that came is carried. */
+/**
+ * Goes on in a new run, with nothing under way: all that was sent has arrived, all that came is carried. Orders are
+ * no longer followed here: an interrupt would find no turn to stop, and a closing would be forgotten.
+ */
 async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>): Promise<never> {
-  await condition(() => self.outbox.isEmpty && self.orders.length === 0 && allHandlersFinished());
+  self.movesOn = true;
+  await condition(() => self.outbox.isEmpty && allHandlersFinished());
   const { identity, session } = input;
   return continueAsNew<typeof agent>({
     identity,

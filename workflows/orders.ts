@@ -14,7 +14,7 @@ import { interruptTurn } from './operations/interrupt.ts';
 /** Acts on what the handlers have left, beside the turn, for as long as the workflow runs. */
 export async function followOrders(agent: AgentState): Promise<never> {
   for (;;) {
-    await condition(() => agent.orders.length > 0);
+    await condition(() => agent.orders.length > 0 && !agent.movesOn);
     for (const order of agent.orders.splice(0)) follow(agent, order);
   }
 }

@@ -50,7 +50,9 @@ export async function follow(
   const left = new Promise<{ exitCode: ExitCode; background: boolean }>((resolve) => {
     const undo = onSignals((wish) => {
       if (wish === 'interrupt') {
-        output.info('Interrupting the turn; Ctrl-C again leaves the session running.');
+        output.info(
+          `Interrupting the turn; then \`cadre send ${session} TEXT\` gives it other input. Ctrl-C again leaves the session running.`,
+        );
         interrupt(place, session).catch((error) => output.debug(String(error)));
       } else resolve({ exitCode: EXIT.interrupted, background: wish === 'leave' });
     });

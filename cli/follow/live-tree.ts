@@ -12,6 +12,7 @@ export class LiveTree {
   readonly #draw: ReturnType<typeof createLogUpdate>;
   readonly #timer: NodeJS.Timeout;
   #agents: AgentView[] = [];
+  #ended = false;
 
   constructor(output: Output) {
     this.#output = output;
@@ -31,6 +32,8 @@ export class LiveTree {
 
   /** Leaves the last picture on the screen. */
   end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
     clearInterval(this.#timer);
     this.#redraw();
     this.#draw.done();

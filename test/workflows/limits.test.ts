@@ -293,3 +293,13 @@ describe.concurrent('agents.max_agents', () => {
     expect((await session.tree()).agents).toHaveLength(3);
   });
 });
+
+test('agents.max_turns: an input beyond it meets no model, and the agent is errored', async () => {
+  const session = await worker().start({ limits: { max_turns: 1 }, script: () => say('once') });
+  await session.untilFinal();
+  await session.send('again');
+  const view = await session.untilFinal('root', 2);
+  expect(view).toMatchObject({ status: 'errored', message: expect.stringContaining('agents.max_turns') });
+  expect(session.asked()).toHaveLength(1);
+  expect((await session.items()).at(-1)).toMatchObject({ type: 'user_message' });
+});

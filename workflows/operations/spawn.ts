@@ -79,6 +79,13 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
+  if (request.maxRuntimeMs !== undefined) {
+    throw new Refused({
+      code: 'invalid_arguments',
+      message: 'max_runtime_ms is not available in this version',
+      hint: 'Leave it out; max_steps and max_turns bound an agent.',
+    });
+  }
   const { settings, description } = await effectiveSettings(agent, request);
   const id = chooseId(agent, settings.role, request.name);
   const note = normalizeNote(request.note ?? defaultNote(settings, description));
@@ -149,7 +156,6 @@ async function effectiveSettings(
   const limits = { ...settings.limits };
   limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
-  limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
   return { settings: { ...settings, limits }, description };
 }
 

@@ -210,3 +210,13 @@ test('settings without effect yet are named', async () => {
   const { notices } = await load({ [USER]: '[mcp_servers.files]\ncommand = "x"' });
   expect(notices).toEqual(['[mcp_servers] has no effect in this version']);
 });
+
+test.each(['max_tokens', 'max_wall_ms', 'max_runtime_ms'])(
+  'a limit that nothing keeps yet is refused instead of ignored: agents.%s',
+  async (limit) => {
+    await expect(load({}, { overrides: [`agents.${limit}=1000`] })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(`agents.${limit}`),
+    });
+  },
+);

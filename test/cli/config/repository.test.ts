@@ -63,7 +63,7 @@ test('a repository may tighten', async () => {
 });
 
 test.each([
-  ['agents.max_tokens', '[agents]\nmax_tokens = 10', '[agents]\nmax_tokens = 11'],
+  ['agents.max_turns', '[agents]\nmax_turns = 10', '[agents]\nmax_turns = 11'],
   ['agents.allowed_models', '[agents]\nallowed_models = ["a"]', '[agents]\nallowed_models = ["a", "z"]'],
   ['tools.web_search', '[tools]\nweb_search = false', '[tools]\nweb_search = true'],
   ['approval_policy', 'approval_policy = "untrusted"', 'approval_policy = "on-request"'],
