@@ -40,8 +40,8 @@ export class ProcessLock {
     const holder: LockHolder = { pid: process.pid, start, host: hostname(), token: randomUUID() };
     const content = JSON.stringify(holder);
     const draft = `${path}.${holder.token}`;
-    await writeFile(draft, content);
     try {
+      await writeFile(draft, content);
       // A link appears whole or not at all, and never replaces what is there.
       if (await succeeds(link(draft, path), 'EEXIST')) return new ProcessLock(path, content);
       if ((await lockHolder(path)) !== undefined) return undefined;

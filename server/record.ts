@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { processStart } from './process-identity.ts';
 
-/** The embedded server of one CADRE_HOME, as `server.json` records it. */
-export const serverRecordSchema = z.object({
+/** The embedded server of one CADRE_HOME, as `server.json` records it once it is ready for use. */
+const serverRecordSchema = z.object({
   /** host:port of the gRPC service. */
   address: z.string(),
   /** Base URL of the Web UI. */
@@ -21,7 +21,7 @@ export type ServerRecord = z.infer<typeof serverRecordSchema>;
 
 const PROBE_MS = 2_000;
 
-export function recordPath(home: string): string {
+function recordPath(home: string): string {
   return join(home, 'server.json');
 }
 
@@ -35,40 +35,44 @@ export async function readRecord(home: string): Promise<ServerRecord | undefined
   }
 }
 
-/** Written whole or not at all. */
+/** Written whole or not at all. It outlives its server, for the sake of its ports. */
 export async function writeRecord(home: string, record: ServerRecord): Promise<void> {
   const draft = `${recordPath(home)}.${randomUUID()}`;
-  await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`);
-  await rename(draft, recordPath(home));
-}
-
-export async function removeRecord(home: string): Promise<void> {
-  await rm(recordPath(home), { force: true });
+  try {
+    await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`);
+    await rename(draft, recordPath(home));
+  } finally {
+    await rm(draft, { force: true });
+  }
 }
 
 /** The record of a server that is ours, lives, and answers on its port; undefined for a stale one. */
 export async function liveRecord(home: string): Promise<ServerRecord | undefined> {
   const record = await readRecord(home);
-  if (record === undefined || !(await isOurs(record))) return undefined;
+  if (record === undefined || !(await lives(record))) return undefined;
   return (await answers(record.address)) ? record : undefined;
 }
 
 /** Whether the process that the record names still is the one that was started. */
-export async function isOurs(record: ServerRecord): Promise<boolean> {
-  return (await processStart(record.pid)) === record.started;
+export async function lives(server: Pick<ServerRecord, 'pid' | 'started'>): Promise<boolean> {
+  return (await processStart(server.pid)) === server.started;
 }
 
-/** Whether something accepts connections there. */
+/**
+ * Whether an HTTP/2 server greets there. To be let in is not enough: the system does that on behalf of a process
+ * that hangs.
+ */
 export function answers(address: string): Promise<boolean> {
-  const cut = address.lastIndexOf(':');
   return new Promise((resolve) => {
-    const socket = connect({ host: address.slice(0, cut), port: Number(address.slice(cut + 1)) });
-    const end = (open: boolean) => {
-      socket.destroy();
-      resolve(open);
+    const session = connect(`http://${address}`);
+    const end = (greeted: boolean) => {
+      clearTimeout(timer);
+      session.destroy();
+      resolve(greeted);
     };
-    socket.setTimeout(PROBE_MS, () => end(false));
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
+    const timer = setTimeout(end, PROBE_MS, false);
+    session.once('remoteSettings', () => end(true));
+    session.on('error', () => end(false));
+    session.once('close', () => end(false));
   });
 }

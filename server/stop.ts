@@ -1,37 +1,66 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isOurs, liveRecord, readRecord, removeRecord, type ServerRecord } from './record.ts';
+import { CadreError } from '../protocol/index.ts';
+import { answers, lives, type ServerRecord } from './record.ts';
+import { type RunningServer, runningServer, silent } from './running.ts';
 
 const END_MS = 10_000;
+const KILL_MS = 10_000;
 const POLL_MS = 50;
 
-/** The embedded server that runs for this CADRE_HOME; undefined when none does. */
-export function serverStatus(home: string): Promise<ServerRecord | undefined> {
-  return liveRecord(home);
+/**
+ * The embedded server that runs for this CADRE_HOME; undefined when none does.
+ *
+ * @throws CadreError `server_unavailable` for one that does not answer
+ */
+export async function serverStatus(home: string): Promise<ServerRecord | undefined> {
+  const server = await runningServer(home);
+  if (server === undefined) return undefined;
+  if (!(await answers(server.address))) throw silent(server);
+  return { version: 'unknown', ...server };
 }
 
 /**
- * Stops the embedded server of this CADRE_HOME; its state stays. Only ever ends the process that was started for it.
+ * Stops the embedded server of this CADRE_HOME, also one that hangs; its state stays. Only ever ends the process that
+ * was started for it. The record stays too, for its ports; it is stale from then on.
  *
  * @returns whether one ran
+ * @throws CadreError `not_permitted` when it is another user's
  */
 export async function stopServer(home: string): Promise<boolean> {
-  const record = await readRecord(home);
-  if (record === undefined || !(await isOurs(record))) {
-    await removeRecord(home);
-    return false;
+  const server = await runningServer(home);
+  if (server === undefined) return false;
+  signal(server, 'SIGTERM');
+  // One that was stopped by a signal hears no other.
+  signal(server, 'SIGCONT');
+  if (await endsWithin(server, END_MS)) return true;
+  signal(server, 'SIGKILL');
+  if (await endsWithin(server, KILL_MS)) return true;
+  throw new CadreError('server_unavailable', `The Temporal server (process ${server.pid}) does not end.`, {
+    hint: 'Something in the system holds it, as a disk that does not answer does.',
+  });
+}
+
+async function endsWithin(server: RunningServer, withinMs: number): Promise<boolean> {
+  for (const end = Date.now() + withinMs; await lives(server); await sleep(POLL_MS)) {
+    if (Date.now() >= end) return false;
   }
-  signal(record.pid, 'SIGTERM');
-  for (const end = Date.now() + END_MS; await isOurs(record); await sleep(POLL_MS)) {
-    if (Date.now() >= end) signal(record.pid, 'SIGKILL');
-  }
-  // The record stays for its ports; it is stale from now on.
   return true;
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+function signal(server: RunningServer, name: NodeJS.Signals): void {
   try {
-    process.kill(pid, name);
-  } catch {
-    // It ended meanwhile.
+    process.kill(server.pid, name);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    // Otherwise it ended meanwhile.
+    if (code === 'EPERM') {
+      throw new CadreError(
+        'not_permitted',
+        `The Temporal server (process ${server.pid}) is another user's.`,
+        {
+          hint: 'Stop it as that user, or use a CADRE_HOME of your own.',
+        },
+      );
+    }
   }
 }

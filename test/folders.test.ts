@@ -28,9 +28,10 @@ const RULES: Record<string, Arrows> = {
       ['client', 'common', 'proto', 'worker'].map((name) => `@temporalio/${name}`),
     ),
   },
-  server: { values: ['protocol', 'node:', '@temporalio/client', '@temporalio/proto', '*'] },
+  server: { values: ['protocol', 'client', 'node:', '@temporalio/client', '@temporalio/proto', '*'] },
   client: {
     values: ['protocol', 'codec', 'node:', '@temporalio/client', '@temporalio/common', '@temporalio/proto'],
+    types: ['zod'],
   },
   // No Temporal of its own: the command line talks to agents as every other program does.
   cli: { values: ['protocol', 'client', 'worker', 'server', 'node:', '@temporalio/envconfig', '*'] },

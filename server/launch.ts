@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { SEARCH_ATTRIBUTES } from '../protocol/index.ts';
+import { databasePath } from './database.ts';
+import type { Ports } from './ports.ts';
+
+/** Measured: three times as fast a step, and five times the throughput, than the stock development server. */
+const SETTINGS: readonly string[] = [
+  ...['journal_mode=WAL', 'synchronous=1'].flatMap((pragma) => ['--sqlite-pragma', pragma]),
+  ...[
+    'history.transferProcessorMaxPollRPS=2000',
+    'history.timerProcessorMaxPollRPS=2000',
+    'matching.numTaskqueueReadPartitions=1',
+    'matching.numTaskqueueWritePartitions=1',
+    'system.enableActivityEagerExecution=true',
+  ].flatMap((value) => ['--dynamic-config-value', value]),
+];
+
+const TYPE_NAMES = { KEYWORD: 'Keyword', INT: 'Int' } as const;
+
+/**
+ * Starts the program in the background, apart from the terminal of whoever starts it.
+ *
+ * @param log open file that takes what it writes
+ */
+export function launch(
+  program: string,
+  home: string,
+  ports: Ports,
+  log: number,
+  extraArgs: readonly string[],
+): ChildProcess {
+  const attributes = Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => [
+    '--search-attribute',
+    `${name}=${TYPE_NAMES[type]}`,
+  ]);
+  // `running.ts` knows the process again by the first of these.
+  const args = [
+    ...['server', 'start-dev', '--ip', '127.0.0.1'],
+    ...['--port', String(ports.port), '--ui-port', String(ports.uiPort), '--db-filename', databasePath(home)],
+    ...['--log-level', 'warn', '--log-format', 'json'],
+    ...SETTINGS,
+    ...attributes,
+    ...extraArgs,
+  ];
+  // None of the person's keys goes into a process that outlives the command, and none of the person's own settings
+  // for `temporal` counts.
+  const { PATH = '', TMPDIR } = process.env;
+  const env = { PATH, HOME: home, CADRE_HOME: home, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
+  return spawn(program, args, { cwd: home, env, detached: true, stdio: ['ignore', log, log] });
+}
