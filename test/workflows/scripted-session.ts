@@ -13,7 +13,8 @@ import type {
 } from '../../protocol/index.ts';
 import type { Play } from './scripted-activities.ts';
 
-const PATIENCE_MS = 30_000;
+/** Long, since the machine may be busy with other tests. */
+const PATIENCE_MS = 45_000;
 
 /** A session whose models and tools are scripted, seen as Temporal's own clients see it. Agents go by short names. */
 export class ScriptedSession {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { dataConverter } from '../../codec/index.ts';
 import {
@@ -25,6 +26,8 @@ export interface StartOptions {
   task?: string;
   /** Of the root. */
   role?: string;
+  /** Those that the namespace is said to know; default: none. */
+  search_attributes?: string[];
   session?: Partial<SessionSettings>;
   limits?: Partial<Limits>;
 }
@@ -83,7 +86,7 @@ export class ScriptedWorker {
         depth: 0,
         source: { kind: 'api' },
         task,
-        search_attributes: [],
+        search_attributes: options.search_attributes ?? [],
       },
       settings: agentSettingsSchema.parse({
         role,
@@ -100,14 +103,26 @@ export class ScriptedWorker {
     return new ScriptedSession(this.client, id, play);
   }
 
-  /** Every agent that has asked its model, with its newest history. */
-  async histories() {
-    const agents = [...this.#plays.values()].flatMap((play) => [...play.conversations.keys()]);
-    return Promise.all(
-      agents.map(async (workflowId) => ({
-        workflowId,
-        history: await this.client.workflow.getHandle(workflowId).fetchHistory(),
-      })),
-    );
+  /** The histories of all runs of an agent, the newest first. */
+  async runs(workflowId: string): Promise<Run[]> {
+    const runs: Run[] = [];
+    for (let runId: string | undefined; ; ) {
+      const history = await this.client.workflow.getHandle(workflowId, runId).fetchHistory();
+      runs.push({ workflowId, history });
+      runId =
+        history.events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId || undefined;
+      if (runId === undefined) return runs;
+    }
   }
+
+  /** All runs of every agent that has asked its model. */
+  async histories(): Promise<Run[]> {
+    const agents = [...this.#plays.values()].flatMap((play) => [...play.conversations.keys()]);
+    return (await Promise.all(agents.map((agent) => this.runs(agent)))).flat();
+  }
+}
+
+interface Run {
+  workflowId: string;
+  history: temporal.api.history.v1.IHistory;
 }

@@ -4,7 +4,7 @@ import type { Mail } from '../../protocol/index.ts';
 /**
  * Bends what only a slow or broken machine would do otherwise. A child of role `late` takes a second to come into
  * being, one of role `deaf` lives on a task queue that nobody polls. Asking the root for a slot for an agent of role
- * `tardy` takes a second, and so does the last report of one of role `lingering`.
+ * `tardy` takes a second, and so do the last report of one of role `lingering` and all of one with the note `dawdling`.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   outbound: [
@@ -27,6 +27,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
 function isSlow(mail: Mail): boolean {
   if (mail.type === 'slot' && mail.request.kind === 'reserve')
     return /\/tardy-\d+$/.test(mail.request.agent_id);
-  if (mail.type !== 'report' || !mail.report.view.closed) return false;
-  return /\/lingering-\d+$/.test(mail.report.view.agent_id);
+  if (mail.type !== 'report') return false;
+  const { agent_id: id, closed, note } = mail.report.view;
+  return note === 'dawdling' || (closed && /\/lingering-\d+$/.test(id));
 }

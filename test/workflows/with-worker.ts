@@ -13,7 +13,7 @@ const { WorkflowTaskFailedCause, EventType } = temporal.api.enums.v1;
  * replay.
  */
 export function withWorker(choices: WorkerChoices = {}): () => ScriptedWorker {
-  vi.setConfig({ maxConcurrency: 10 });
+  vi.setConfig({ maxConcurrency: 10, testTimeout: 90_000 });
   let connections: Connections;
   let worker: ScriptedWorker;
   beforeAll(async () => {

@@ -1,0 +1,243 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ensureServer, stopServer } from '../../server/index.ts';
+import { type Connections, connect, disconnect } from './connect.ts';
+import { Gate } from './gate.ts';
+import { call, heard, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import type { ScriptedSession } from './scripted-session.ts';
+import { ScriptedWorker } from './scripted-worker.ts';
+import { expectSoundHistories } from './with-worker.ts';
+
+/** A server of its own that wants a new run after so few events. */
+const EVENTS = 40;
+vi.setConfig({ maxConcurrency: 10, testTimeout: 90_000 });
+let home: string;
+let connections: Connections;
+let worker: ScriptedWorker;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'cadre-test-home-'));
+  const { address } = await ensureServer({
+    home,
+    extraArgs: ['--dynamic-config-value', `limit.historyCount.suggestContinueAsNew=${EVENTS}`],
+  });
+  connections = await connect(address);
+  worker = new ScriptedWorker(connections);
+  await worker.run();
+});
+afterAll(async () => {
+  await worker.stop();
+  await expectSoundHistories(worker);
+  await disconnect(connections);
+  await stopServer(home);
+  await rm(home, { recursive: true, force: true });
+});
+
+const waitForAll = ({ items }: Seen) =>
+  wait(
+    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
+    { mode: 'all' },
+  );
+
+const runsOf = async (session: ScriptedSession, name = 'root') =>
+  (await worker.runs(session.idOf(name))).length;
+const numbered = (count: number, prefix: string) => Array.from({ length: count }, (_, n) => `${prefix} ${n}`);
+
+describe.concurrent('an agent that continues as new', () => {
+  test('goes on in the middle of a turn with its whole conversation', async () => {
+    const session = await worker.start({
+      session: { one_shot: true },
+      script: ({ step, items }) =>
+        step < 12 ? call('look', { step }) : say(`${outputs(items, 'look').length} outputs`),
+      tools: { look: ({ args }) => `output ${args.step}` },
+    });
+    expect(await session.result()).toMatchObject({ status: 'completed', output: '12 outputs' });
+    const view = await session.status();
+    expect(view).toMatchObject({ turn: 1, step: 13, usage: { total_tokens: 13 * 15 } });
+    expect(await runsOf(session)).toBeGreaterThan(2);
+    expect(outputs(await session.items(), 'look')).toEqual(numbered(12, 'output'));
+    const events = await session.events();
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(await session.eventsOf('turn.started')).toHaveLength(1);
+  });
+
+  test('keeps its tree: children, waits, notices, slots and numbers', async () => {
+    const looks = (count: number) => Array.from({ length: count }, () => call('look'));
+    const session = await worker.start({
+      limits: { max_threads: 2, when_full: 'queue' },
+      session: { one_shot: true },
+      script: lines({
+        root: [
+          spawn('one', 'two', 'three'),
+          ...looks(4),
+          waitForAll,
+          ...looks(4),
+          spawn('four'),
+          call('send_input', { id: 'default-1', message: 'more' }),
+          ...looks(4),
+          wait(['default-1', 'default-4'], { mode: 'all' }),
+          say('all done'),
+        ],
+        'default-1': [
+          ...looks(5),
+          spawn('deeper'),
+          wait(['default-1/default-1', 'default-2'], { mode: 'all' }),
+          say('one'),
+          ...looks(5),
+          say('one more'),
+        ],
+        'default-1/default-1': [...looks(5), say('deep')],
+        'default-2': [...looks(5), say('two')],
+        'default-3': [...looks(5), say('three')],
+        'default-4': [say('four')],
+      }),
+      tools: { look: () => 'a file' },
+    });
+    const result = await session.result();
+    expect(result).toMatchObject({ status: 'completed', output: 'all done' });
+    expect(result.closed).toHaveLength(6);
+    const completed = (words: Record<string, string>) =>
+      Object.fromEntries(
+        Object.entries(words).map(([name, completed]) => [session.idOf(name), { completed }]),
+      );
+    const items = await session.items();
+    expect(outputs(items, 'wait').map(({ status }) => status)).toEqual([
+      completed({ 'default-1': 'one', 'default-2': 'two', 'default-3': 'three' }),
+      completed({ 'default-1': 'one more', 'default-4': 'four' }),
+    ]);
+    expect(outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id)).toEqual(
+      numbered(4, '').map((_, n) => session.idOf(`default-${n + 1}`)),
+    );
+    const [between] = outputs(await session.items('default-1'), 'wait');
+    expect(between.status).toEqual(completed({ 'default-1/default-1': 'deep', 'default-2': 'two' }));
+    for (const name of ['root', 'default-1']) {
+      expect(await runsOf(session, name)).toBeGreaterThan(2);
+      const notices = heard(await session.items(name)).filter((text) => text.startsWith('notice'));
+      expect(new Set(notices).size).toBe(notices.length);
+    }
+    expect((await session.tree()).slots).toEqual({ used: 0, max: 2 });
+  });
+
+  test('loses, doubles and reorders none of the inputs that come all the while', async () => {
+    const session = await worker.start({
+      script: ({ step }) => (step % 3 === 2 ? say(`step ${step}`) : call('look')),
+      tools: { look: () => 'a file' },
+    });
+    const sent: string[] = [];
+    for (let n = 0; n < 90; n++) {
+      sent.push(`input ${n}`);
+      await session.send({ message: `input ${n}`, id: `id-${n}` });
+      if (n % 7 === 0) await session.send({ message: 'again', id: `id-${n}` });
+    }
+    await session.until('root', ({ is_final, queued }) => is_final && queued !== true);
+    expect(heard(await session.items())).toEqual(['the task', ...sent]);
+    expect(await runsOf(session)).toBeGreaterThan(2);
+    await session.send({ message: 'again', id: 'id-0' });
+    await session.send({ message: 'the end' });
+    const untilLast = async () => expect(heard(await session.items()).at(-1)).toBe('the end');
+    await vi.waitFor(untilLast, { timeout: 30_000 });
+    expect(heard(await session.items())).toEqual(['the task', ...sent, 'the end']);
+  });
+
+  test('takes what another agent sends in the order in which it was sent', async () => {
+    const session = await worker.start({
+      script: lines({
+        root: [
+          spawn('x'),
+          ...Array.from({ length: 3 }, (_, part) => ({
+            calls: numbered(5, `input ${part}`).map((message) => ({
+              name: 'send_input',
+              args: { id: 'default-1', message },
+            })),
+          })),
+          wait(['default-1']),
+          say('ok'),
+        ],
+        'default-1': Array.from({ length: 200 }, (_, step) => (step % 2 === 0 ? call('look') : say('x'))),
+      }),
+      tools: { look: () => 'a file' },
+    });
+    await session.untilFinal();
+    await session.untilFinal('default-1');
+    const expected = Array.from({ length: 3 }, (_, part) => numbered(5, `input ${part}`)).flat();
+    expect(heard(await session.items('default-1'))).toEqual(['x', ...expected]);
+    expect(await runsOf(session)).toBeGreaterThan(2);
+  });
+
+  test('does so while idle, too, and stays as it was', async () => {
+    const session = await worker.start({
+      script: lines({
+        root: [spawn('x'), waitForAll, say('ok'), say('again')],
+        'default-1': [say('done'), say('more')],
+      }),
+    });
+    await session.untilFinal();
+    await session.send('once more', 'default-1');
+    await session.untilFinal('default-1', 2);
+    for (const note of numbered(20, 'note'))
+      await session.agent().executeUpdate('set_note', { args: [{ note }] });
+    expect(await runsOf(session)).toBeGreaterThan(1);
+    expect(await session.status()).toMatchObject({
+      status: 'completed',
+      message: 'ok',
+      note: 'note 19',
+      turn: 1,
+    });
+    expect((await session.tree()).agents).toHaveLength(2);
+    await session.send('and you?');
+    await session.untilFinal('root', 2);
+    expect(heard(await session.items()).map((text) => text.slice(0, 13))).toEqual([
+      'the task',
+      'notice: agent',
+      'and you?',
+    ]);
+  });
+});
+
+describe.concurrent('what comes while an agent is about to continue as new', () => {
+  /** A child in a tool call, in the last run that holds it, with a report under way that takes a second. */
+  async function aboutToContinue(): Promise<{ session: ScriptedSession; go: () => void }> {
+    const gate = new Gate();
+    const session = await worker.start({
+      script: lines({
+        root: [spawn('x'), say('ok')],
+        'default-1': [
+          ...Array.from({ length: 4 }, () => call('look')),
+          call('act'),
+          () => new Promise(() => {}),
+        ],
+      }),
+      tools: { look: () => 'a file', act: () => gate.opened.then(() => 'done') },
+    });
+    await session.until('default-1', ({ current_tool }) => current_tool === 'act');
+    const child = session.agent('default-1');
+    for (const note of [...numbered(8, 'note'), 'dawdling']) {
+      await child.executeUpdate('set_note', { args: [{ note }] });
+    }
+    return { session, go: () => gate.open() };
+  }
+  const untilActed = (session: ScriptedSession) =>
+    session.until('default-1', ({ current_tool }) => current_tool === undefined);
+
+  test.each([0, 200])('shuts it down all the same, %i ms after the tool', async (delay) => {
+    const { session, go } = await aboutToContinue();
+    go();
+    await untilActed(session);
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    await session.agent('default-1').signal('shutdown');
+    expect(await session.agent('default-1').result()).toMatchObject({ status: 'shutdown' });
+    expect(await runsOf(session, 'default-1')).toBeGreaterThan(1);
+  });
+
+  test.each([0, 200])('interrupts it all the same, %i ms after the tool', async (delay) => {
+    const { session, go } = await aboutToContinue();
+    go();
+    await untilActed(session);
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    await session.agent('default-1').signal('interrupt');
+    expect(await session.untilFinal('default-1')).toMatchObject({ status: 'interrupted', turn: 1 });
+    expect(await runsOf(session, 'default-1')).toBeGreaterThan(1);
+  });
+});
