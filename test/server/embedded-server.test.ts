@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { expect, onTestFinished, test } from 'vitest';
@@ -47,6 +47,19 @@ test('what the server keeps is for this user alone', async () => {
   onTestFinished(async () => void (await stopServer(home)));
   await ensureServer({ home });
   expect(statSync(home).mode & 0o077).toBe(0);
+});
+
+test('a CADRE_HOME may have any name', async () => {
+  const parent = emptyHome();
+  const home = join(parent, 'a b?c#d%41"ü');
+  const before = await ensureServer({ home });
+  await startWorkflow(await connect(before), 'kept');
+  await killServer(home, before);
+  const after = await ensureServer({ home });
+  await (await connect(after)).workflow.getHandle('kept').describe();
+  rmSync(join(home, 'server.json'));
+  expect(await ensureServer({ home })).toEqual(after);
+  expect(readdirSync(parent)).toEqual([basename(home)]);
 });
 
 test('commands of one CADRE_HOME share the server, commands of another one have their own', async () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,14 +17,15 @@ export function emptyHome(): string {
   return home;
 }
 
-/** The living server processes of a CADRE_HOME, recorded or not; Linux alone. */
+/** The living server processes of a CADRE_HOME or of those below it, recorded or not; Linux alone. */
 export function serverPids(home: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {
       try {
         const args = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
-        return args.includes('start-dev') && args.includes(join(home, 'temporal.db'));
+        const place = `${readlinkSync(`/proc/${name}/cwd`)}/`;
+        return args.includes('start-dev') && place.startsWith(`${home}/`);
       } catch {
         return false;
       }

@@ -65,6 +65,21 @@ test('a long download tells how far it is', async () => {
   expect(told[0]).toMatch(/\d+ %/);
 });
 
+test('a slow line is no dead one', async () => {
+  const bytes = archive();
+  const base = await serving(async (_, response) => {
+    response.setHeader('content-length', bytes.length);
+    const part = Math.ceil(bytes.length / 8);
+    for (let i = 0; i < bytes.length; i += part) {
+      response.write(bytes.subarray(i, i + part));
+      await new Promise((resolve) => setTimeout(resolve, 800));
+    }
+    response.end();
+  });
+  const got = await officialArchive('9.9.9', base).fetch(folderWith());
+  expect(Buffer.from(got).toString()).toBe(CONTENT);
+});
+
 test.each<[string, RequestListener, RegExp]>([
   ['refuses', (_, response) => response.writeHead(404).end(), /answered 404/],
   ['answers with something else', (_, response) => response.end('<html>Log in</html>'), /tar/],
@@ -131,6 +146,15 @@ test('exactly the pinned version is asked for, and nothing that it depends on', 
   onlyPrograms({ pip3: `echo "$@" > ${asked}; ${putting(good())}` });
   await python.fetch(folderWith());
   expect(readFileSync(asked, 'utf8')).toMatch(/^download .*--no-deps .* thing==1\n$/);
+});
+
+test('the real pip gives up within seconds when nobody is there', async () => {
+  vi.stubEnv('PIP_INDEX_URL', 'http://127.0.0.1:9/simple');
+  vi.stubEnv('PIP_FIND_LINKS', '');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { seconds, error } = await secondsOf(python.fetch(folderWith()));
+  expect(error).toMatchObject({ message: expect.stringMatching(/\S/) });
+  expect(seconds).toBeLessThan(30);
 });
 
 test('what pip says of its failure is the reason', async () => {
