@@ -1,5 +1,5 @@
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import envPaths from 'env-paths';
 import { CadreError } from '../protocol/index.ts';
 
@@ -55,8 +55,22 @@ export function ensureCacheFolder(folder: string): void {
 }
 
 function makeWritable(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   accessSync(folder, constants.W_OK | constants.X_OK);
+}
+
+/** As `mkdir -p`. Node's own recursive mkdir never ends where even a file system's root refuses, as /proc does. */
+function makeFolder(folder: string): void {
+  const make = () => mkdirSync(folder, { mode: 0o700 });
+  try {
+    make();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST' && isFolder(folder)) return;
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error;
+    makeFolder(dirname(folder));
+    make();
+  }
 }
 
 /** The error for a CADRE_HOME in which nothing can be kept. */
@@ -80,6 +94,8 @@ function reasonOf(home: string, cause: unknown): string {
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';
+    case 'ENOENT':
+      return 'no folder can be made there';
     case 'EROFS':
       return 'the file system is read-only';
     case 'ENOSPC':

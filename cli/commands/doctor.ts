@@ -11,7 +11,6 @@ import { chooseProvider, requireKey } from '../config/provider.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { TemporalLink } from '../temporal-link.ts';
-import { columns } from '../terminal-text.ts';
 
 interface Finding {
   what: string;
@@ -41,12 +40,14 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
   findings.push(await sandbox());
   const { output } = invocation;
   const broken = findings.some(({ state }) => state === 'fail');
-  output.result({ ok: !broken, findings }, () =>
-    columns(
-      findings.map(({ what, state, detail, hint }) => [state, what, hint ? `${detail} - ${hint}` : detail]),
-    ).join('\n'),
-  );
+  output.result({ ok: !broken, findings }, () => findings.map(findingText).join('\n'));
   return broken ? EXIT.errored : EXIT.done;
+}
+
+/** `fail  server  what is wrong`, with the way to mend it on a line of its own. */
+function findingText({ what, state, detail, hint }: Finding): string {
+  const lines = [...detail.split('\n'), ...(hint === undefined ? [] : [hint])];
+  return `${state.padEnd(4)}  ${what.padEnd(17)}  ${lines.join(`\n${' '.repeat(25)}`)}`;
 }
 
 async function check(what: string, look: () => Promise<string>): Promise<Finding> {

@@ -28,7 +28,7 @@ export function throwProblems(problems: readonly ConfigProblem[]): void {
   if (problems.length === 0) return;
   const lines = problems.map(({ where, message }) => `${where}: ${message}`);
   throw new CadreError('config_invalid', lines.join('\n'), {
-    hint: 'Mend the setting; `cadre config` shows every value and where it comes from.',
+    hint: 'Mend it there; `cadre doctor` tells whether anything is left.',
   });
 }
 

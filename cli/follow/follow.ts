@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionResult } from '../../client/types.ts';
 import { type AgentView, CadreError, type SessionId } from '../../protocol/index.ts';
-import { EXIT, type ExitCode, exitCodeOfOutcome } from '../exit-codes.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { eventLine } from '../render/event-line.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
@@ -132,54 +132,4 @@ async function leave(
       : 'nobody works for it now';
   const why = timeoutMs === undefined ? 'Left' : 'Left, or out of time';
   output.info(`${why}: ${works}. Come back with: cadre attach ${session}`);
-}
-
-/** What a session that was followed to its end is reported as, and the exit code of that. */
-export function report(
-  invocation: Invocation,
-  session: SessionId,
-  followed: Followed,
-  startedAt: number,
-): ExitCode {
-  const { output } = invocation;
-  if (followed.kind === 'left') {
-    if (output.format !== 'text') {
-      const code = followed.exitCode === EXIT.ended ? 'timeout' : 'interrupted';
-      const hint = `cadre attach ${session}`;
-      output.line({
-        error: { code, message: `${session} was left running`, hint, retryable: true },
-        session_id: session,
-      });
-    }
-    return followed.exitCode;
-  }
-  const { result, agents } = followed;
-  const exitCode = exitCodeOfOutcome(result);
-  const summary = {
-    session_id: result.session_id,
-    status: result.status,
-    output: result.output,
-    usage: result.usage,
-    duration_ms: Math.round(Date.now() - startedAt),
-    agents,
-    ...(exitCode === EXIT.done ? {} : { error: errorOf(result) }),
-  };
-  output.result(summary, result.status === 'completed' ? result.output : '');
-  if (exitCode !== EXIT.done && output.format === 'text') output.error(errorOf(result));
-  return exitCode;
-}
-
-function errorOf({ status, output, code, session_id: session, approval_missing: missing }: SessionResult) {
-  const text = output === '' ? '' : `: ${output}`;
-  return {
-    code: missing === true ? ('approval_unavailable' as const) : codeOf(code, status),
-    message: `agent ${session} ended ${status}${text}`,
-    hint: `\`cadre items ${session}\` shows its conversation.`,
-    retryable: false,
-  };
-}
-
-function codeOf(code: string | undefined, status: string) {
-  if (status === 'interrupted') return 'interrupted' as const;
-  return (code ?? 'internal') as 'internal';
 }

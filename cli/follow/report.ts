@@ -1,0 +1,65 @@
+import type { SessionResult } from '../../client/types.ts';
+import { ERROR_CODES, type ErrorBody, type ErrorCode, type SessionId } from '../../protocol/index.ts';
+import { EXIT, type ExitCode, exitCodeOfOutcome } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import type { Followed } from './follow.ts';
+
+/** What a session that was followed is reported as, and the exit code of that. */
+export function report(
+  { output }: Invocation,
+  session: SessionId,
+  followed: Followed,
+  startedAt: number,
+): ExitCode {
+  if (followed.kind === 'left') {
+    const { exitCode } = followed;
+    // As text it has been told already how to come back.
+    if (output.format !== 'text')
+      output.line({ error: errorOfLeaving(session, exitCode), session_id: session });
+    return exitCode;
+  }
+  const { result, agents } = followed;
+  const exitCode = exitCodeOfOutcome(result);
+  const summary = {
+    session_id: result.session_id,
+    status: result.status,
+    output: result.output,
+    usage: result.usage,
+    duration_ms: Math.round(Date.now() - startedAt),
+    agents,
+    ...(exitCode === EXIT.done ? {} : { error: errorOfEnd(result) }),
+  };
+  output.result(summary, result.status === 'completed' ? result.output : '');
+  if (exitCode !== EXIT.done && output.format === 'text') output.error(errorOfEnd(result));
+  return exitCode;
+}
+
+function errorOfLeaving(session: SessionId, exitCode: ExitCode): ErrorBody {
+  return {
+    code: exitCode === EXIT.ended ? 'timeout' : 'interrupted',
+    message: `${session} was left running`,
+    hint: `cadre attach ${session}`,
+    retryable: true,
+  };
+}
+
+/** Why a session did not end well. */
+export function errorOfEnd(result: SessionResult): ErrorBody {
+  const { session_id: session, status, output } = result;
+  const text = output === '' ? '' : `: ${output}`;
+  const ended = status === 'shutdown' ? 'was closed before it had an answer' : `ended ${status}`;
+  return {
+    code: codeOf(result),
+    message: `agent ${session} ${ended}${text}`,
+    hint: `\`cadre items ${session}\` shows its conversation.`,
+    retryable: exitCodeOfOutcome(result) === EXIT.unreachable,
+  };
+}
+
+function codeOf({ status, code, approval_missing: missing }: SessionResult): ErrorCode {
+  if (missing === true) return 'approval_unavailable';
+  if (status === 'interrupted') return 'interrupted';
+  if (status === 'shutdown') return 'agent_closed';
+  // A newer worker may know more codes than this command line.
+  return ERROR_CODES.find((known) => known === code) ?? 'internal';
+}
