@@ -2,7 +2,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
 
-/** Smaller payloads stay readable for everybody, and would gain little. */
+/** Up to here payloads stay readable for everybody, and would gain little. */
 const THRESHOLD_BYTES = 4 * 1024;
 /** More than a history may hold; a frame that claims more is not ours. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -18,16 +18,16 @@ export const compression: PayloadCodec = {
 };
 
 function compress(payload: Payload): Payload {
-  if ((payload.data?.length ?? 0) < THRESHOLD_BYTES) return payload;
+  if ((payload.data?.length ?? 0) <= THRESHOLD_BYTES) return payload;
   const whole = PayloadProto.encode(payload).finish();
-  const data = zstdCompressSync(whole);
-  return data.length < whole.length ? { metadata: { encoding }, data } : payload;
+  const wrapped: Payload = { metadata: { encoding }, data: zstdCompressSync(whole) };
+  return PayloadProto.encode(wrapped).finish().length < whole.length ? wrapped : payload;
 }
 
 function decompress(payload: Payload): Payload {
-  const { metadata, data } = payload;
-  if (!data || !metadata?.encoding || new TextDecoder().decode(metadata.encoding) !== ENCODING) return payload;
   try {
+    const { metadata, data } = payload;
+    if (!data || new TextDecoder().decode(metadata?.encoding ?? undefined) !== ENCODING) return payload;
     return PayloadProto.decode(zstdDecompressSync(data, { maxOutputLength: MOST_BYTES }));
   } catch {
     return payload;

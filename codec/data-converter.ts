@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { DataConverter } from '@temporalio/common';
+import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { compression } from './compression.ts';
+
+/** In the order of writing; reading goes the other way round. What seals comes last, since it leaves nothing to shrink. */
+export const payloadCodecs: readonly PayloadCodec[] = [compression];
 
 /** The same for every client and worker of Cadre: JSON that is compressed where it is large. */
 export function dataConverter(): DataConverter {
-  return { payloadConverterPath: payloadConverterPath(), payloadCodecs: [compression] };
+  return { payloadConverterPath: payloadConverterPath(), payloadCodecs: [...payloadCodecs] };
 }
 
 /** The bundler and `require` want a path: compiled in dist, as it is in the sources. */

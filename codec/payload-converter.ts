@@ -1,5 +1,15 @@
-import { defaultPayloadConverter, type Payload, type PayloadConverter } from '@temporalio/common';
+import {
+  type ConverterHint,
+  defaultPayloadConverter,
+  type Payload,
+  type PayloadConverter,
+  type SerializationContext,
+} from '@temporalio/common';
 import type { Undecodable } from '../protocol/index.ts';
+
+/** Of what a stranger sent, no more than this is repeated. */
+const ENCODING_MAX = 100;
+const REASON_MAX = 300;
 
 /**
  * JSON, as Temporal's own tools write and read it; but what cannot be read becomes a value that says so. Throwing
@@ -8,11 +18,11 @@ import type { Undecodable } from '../protocol/index.ts';
 export const payloadConverter: PayloadConverter = {
   toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),
 
-  fromPayload<T>(payload: Payload): T {
+  fromPayload<T>(payload: Payload, context?: SerializationContext, hint?: ConverterHint<T>): T {
     try {
-      return defaultPayloadConverter.fromPayload<T>(payload);
+      return defaultPayloadConverter.fromPayload<T>(payload, context, hint);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = (error instanceof Error ? error.message : String(error)).slice(0, REASON_MAX);
       const undecodable: Undecodable = { undecodable: { encoding: encodingOf(payload), reason } };
       return undecodable as T;
     }
@@ -22,7 +32,8 @@ export const payloadConverter: PayloadConverter = {
 function encodingOf(payload: Payload | null | undefined): string {
   try {
     const encoding = payload?.metadata?.encoding;
-    return encoding === undefined || encoding === null ? 'none' : String.fromCharCode(...encoding.slice(0, 100));
+    if (encoding === undefined || encoding === null) return 'none';
+    return String.fromCharCode(...encoding.slice(0, ENCODING_MAX));
   } catch {
     return 'unreadable';
   }
