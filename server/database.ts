@@ -1,10 +1,8 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where the server of a CADRE_HOME keeps its state. */
-export function databasePath(home: string): string {
-  return join(home, 'temporal.db');
-}
+/** Where the server keeps its state, in its CADRE_HOME. */
+export const DATABASE = 'temporal.db';
 
 /**
  * To be called before a server starts. One that is killed while it creates its tables leaves a database that no server
@@ -12,7 +10,7 @@ export function databasePath(home: string): string {
  * told of a server that was not ready yet.
  */
 export function beginDatabase(home: string): void {
-  const database = databasePath(home);
+  const database = join(home, DATABASE);
   if (existsSync(markOf(database))) {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${database}${suffix}`, { force: true });
   }
@@ -26,7 +24,7 @@ export function beginDatabase(home: string): void {
 
 /** To be called when a server is ready, before anybody is told of it. */
 export function databaseComplete(home: string): void {
-  rmSync(markOf(databasePath(home)), { force: true });
+  rmSync(markOf(join(home, DATABASE)), { force: true });
 }
 
 function markOf(database: string): string {

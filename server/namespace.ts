@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { registerSearchAttributes } from '../client/search-attributes.ts';
+import { answers } from './record.ts';
 
 /** How long closed agents can be looked at and resumed. */
 const RETENTION_SECONDS = 30 * 24 * 3600;
@@ -21,7 +22,9 @@ export async function prepareNamespace(
   const end = Date.now() + withinMs;
   for (;;) {
     try {
-      return await prepare(address);
+      // A client that finds nobody waits a second before it looks again.
+      if (await answers(address)) return await prepare(address);
+      throw new Error(`nobody answers at ${address}`);
     } catch (error) {
       signal.throwIfAborted();
       if (Date.now() >= end) throw error;

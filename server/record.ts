@@ -8,7 +8,7 @@ import { processStart } from './process-identity.ts';
 /** The embedded server of one CADRE_HOME, as `server.json` records it once it is ready for use. */
 const serverRecordSchema = z.object({
   /** host:port of the gRPC service. */
-  address: z.string(),
+  address: z.string().refine((address) => URL.canParse(`http://${address}`)),
   /** Base URL of the Web UI. */
   ui: z.string(),
   pid: z.int().positive(),

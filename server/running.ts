@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { CadreError } from '../protocol/index.ts';
-import { databasePath } from './database.ts';
+import { homeMark } from './launch.ts';
 import { processStart } from './process-identity.ts';
 import { lives, readRecord, type ServerRecord } from './record.ts';
 
@@ -22,9 +22,9 @@ interface Process {
 export async function runningServer(home: string): Promise<RunningServer | undefined> {
   const record = await readRecord(home);
   if (record !== undefined && (await lives(record))) return record;
-  const database = databasePath(await realpath(home).catch(() => home));
+  const mark = homeMark(await realpath(home).catch(() => home));
   for (const { pid, command } of await ownProcesses()) {
-    const ports = portsOf(command, database);
+    const ports = portsOf(command, mark);
     const started = ports && (await processStart(pid));
     if (started === undefined) continue;
     return { address: `127.0.0.1:${ports?.port}`, ui: `http://127.0.0.1:${ports?.uiPort}`, pid, started };
@@ -45,9 +45,9 @@ export function silent(server: RunningServer, cause?: unknown): CadreError {
   );
 }
 
-/** Those in the command of a server that keeps its state in this database. */
-function portsOf(command: string, database: string): { port: string; uiPort: string } | undefined {
-  const [before, after] = command.split(` --db-filename ${database} --`);
+/** Those in the command of a server that has this mark. */
+function portsOf(command: string, mark: string): { port: string; uiPort: string } | undefined {
+  const [before, after] = command.split(` --dynamic-config-value ${mark} --`);
   const match = after && before?.match(/ server start-dev --ip 127\.0\.0\.1 --port (\d+) --ui-port (\d+)$/);
   return match ? { port: match[1] ?? '', uiPort: match[2] ?? '' } : undefined;
 }
