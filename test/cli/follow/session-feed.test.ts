@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { SessionFeed } from '../../../cli/follow/session-feed.ts';
+import type { Agent } from '../../../client/types.ts';
+import type { AgentEvent, AgentId, AgentView } from '../../../protocol/index.ts';
+import { agentView } from '../agent-view.ts';
+
+const ROOT = 'a0k3v9x2m4qd7' as AgentId;
+const CHILD = `${ROOT}/worker-1` as AgentId;
+
+/** A session whose agents say what they are told to. */
+class FakeSession {
+  views: AgentView[] = [agentView(ROOT)];
+  readonly said = new Map<AgentId, AgentEvent[]>();
+  readonly asked: string[] = [];
+
+  say(id: AgentId, text: string): void {
+    const events = this.said.get(id) ?? [];
+    const head = { seq: events.length + 1, at: '2026-01-01T00:00:00Z', agent_id: id, session_id: ROOT };
+    this.said.set(id, [...events, { ...head, type: 'warning', text }]);
+  }
+
+  reach = async (id: AgentId): Promise<Agent> => {
+    const { said, asked } = this;
+    const agent: Pick<Agent, 'id' | 'tree' | 'status' | 'events'> = {
+      id,
+      tree: async () => ({ agents: this.views }),
+      status: async () => ({ ...(this.views.find((view) => view.agent_id === id) as AgentView), step: 7 }),
+      async *events({ after = 0 } = {}) {
+        asked.push(`${id} ${after}`);
+        yield* (said.get(id) ?? []).filter((event) => event.seq > after);
+      },
+    };
+    return agent as Agent;
+  };
+}
+
+test('every event of every agent is told once, in order for each', async () => {
+  const session = new FakeSession();
+  session.views.push(agentView(CHILD));
+  const told: string[] = [];
+  const feed = new SessionFeed(ROOT, session.reach, {
+    onEvent: (event) => told.push(`${event.agent_id} ${event.seq}`),
+  });
+  session.say(ROOT, 'a');
+  session.say(CHILD, 'b');
+  await feed.look();
+  session.say(ROOT, 'c');
+  await feed.look();
+  await feed.look();
+  expect(told).toEqual([`${ROOT} 1`, `${CHILD} 1`, `${ROOT} 2`]);
+});
+
+test('an agent that is closed is asked one last time', async () => {
+  const session = new FakeSession();
+  session.views.push(agentView(CHILD, { status: 'shutdown', is_final: true, closed: true }));
+  const feed = new SessionFeed(ROOT, session.reach, { onEvent: () => {} });
+  await feed.look();
+  await feed.look();
+  expect(session.asked.filter((asked) => asked.startsWith(CHILD))).toHaveLength(1);
+});
+
+test('a tree shows of working agents what they say themselves', async () => {
+  const session = new FakeSession();
+  session.views.push(agentView(CHILD, { step: 1 }));
+  const shown: AgentView[][] = [];
+  const feed = new SessionFeed(ROOT, session.reach, { onTree: (agents) => void shown.push(agents) });
+  await feed.look();
+  expect(shown[0]?.[1]?.step).toBe(7);
+  expect(session.asked).toEqual([]);
+});
+
+test('a look that fails is made up for by the next', async () => {
+  const session = new FakeSession();
+  session.say(ROOT, 'a');
+  const told: number[] = [];
+  let away = true;
+  const stop = new AbortController();
+  const feed = new SessionFeed(
+    ROOT,
+    async (id) => {
+      if (away) {
+        away = false;
+        throw new Error('the server is away');
+      }
+      return session.reach(id);
+    },
+    {
+      onEvent: (event) => {
+        told.push(event.seq);
+        stop.abort();
+      },
+    },
+  );
+  await feed.run(stop.signal);
+  expect(told).toEqual([1]);
+});
