@@ -44,12 +44,9 @@ export async function registerSearchAttributes(connection: Connection, namespace
       'not_permitted',
       `The search attributes could not be registered in ${namespace}: ${reason}`,
       {
-        hint: `Everything works without them but the filters. An administrator adds them with: ${missing
-          .map(
-            (name) =>
-              `temporal operator search-attribute create --name ${name} --type ${SEARCH_ATTRIBUTES[name]}`,
-          )
-          .join('; ')}`,
+        hint: `Everything works without them but the filters. An administrator adds them with: temporal operator search-attribute create --namespace ${namespace} ${missing
+          .map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTES[name]}`)
+          .join(' ')}`,
         cause: error,
       },
     );
