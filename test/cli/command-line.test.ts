@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { commandLine } from './run-cadre.ts';
+
+const UNKNOWN = 'a0k3v9x2m4qd7';
+
+test('--help lists the commands and starts nothing', async () => {
+  const { cadre, folder } = commandLine();
+  const { code, stdout, stderr } = await cadre(['--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  for (const command of ['run', 'attach', 'ps', 'server', 'worker', 'doctor']) {
+    expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'));
+  }
+  expect(existsSync(join(folder, 'state'))).toBe(false);
+});
+
+test('no command at all prints help, --version the version', async () => {
+  const { cadre } = commandLine();
+  expect(await cadre([])).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: cadre') });
+  expect(await cadre(['--version'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+/),
+  });
+});
+
+test.each([
+  [['bogus'], 2, "unknown command 'bogus'"],
+  [['run', '--bogus', 'x'], 2, "unknown option '--bogus'"],
+  [['run'], 2, 'The task is missing'],
+  [['-c', 'modle=x', 'ps'], 2, 'did you mean model?'],
+  [['--profile', 'none', 'ps'], 2, 'there is no profile none'],
+  [['run', '-C', 'nowhere', 'x'], 2, 'nowhere is not a folder'],
+  [['run', '-o', 'no/where.txt', 'x'], 2, 'where.txt cannot be written'],
+  [['run', '--output-schema', 'none.json', 'x'], 2, '--output-schema none.json'],
+  [['run', '-c', 'model_provider=openai', 'x'], 2, 'OPENAI_API_KEY'],
+  [['status', 'not an id'], 3, 'not an id'],
+  [['ps', '--address', '127.0.0.1:1'], 69, 'No Temporal server answers at 127.0.0.1:1'],
+])('%j ends with %i, as text and as JSON', async (args, exitCode, message) => {
+  const { cadre } = commandLine();
+  const [text, json] = await Promise.all([cadre(args), cadre([...args, '--json'])]);
+  expect(text).toMatchObject({ code: exitCode, stdout: '', stderr: expect.stringContaining(message) });
+  expect(text.stderr).not.toMatch(/^\s+at /m);
+  expect(json.code).toBe(exitCode);
+  const { error } = JSON.parse(json.stdout);
+  expect(Object.keys(error).sort()).toEqual(['code', 'hint', 'message', 'retryable']);
+  expect(error.message).toContain(message);
+});
+
+test('-c and other common options count before the command and after it', async () => {
+  const { cadre } = commandLine();
+  const { stdout } = await cadre(['-c', 'model=a', '--json', 'config', '-c', 'agents.max_depth=2']);
+  const { settings } = JSON.parse(stdout);
+  expect(settings).toContainEqual({ key: 'model', value: 'a', origin: '-c model' });
+  expect(settings).toContainEqual({ key: 'agents.max_depth', value: 2, origin: '-c agents.max_depth' });
+});
+
+test('config prints each value and where it comes from, and hides keys', async () => {
+  const { cadre } = commandLine({
+    '.cadre/config.toml': '[agents]\nmax_depth = 2\n[temporal]\napi_key = "top secret"\n',
+  });
+  const { code, stdout } = await cadre(['config'], { TEMPORAL_NAMESPACE: 'mine' });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^agents\.max_depth +2 +~\/\.cadre\/config\.toml:2$/m);
+  expect(stdout).toMatch(/^temporal\.namespace +"mine" +TEMPORAL_NAMESPACE$/m);
+  expect(stdout).toMatch(/^sandbox_mode +"workspace-write" +default$/m);
+  expect(stdout).not.toContain('top secret');
+});
+
+test('doctor tells of everything, also with a broken configuration, and how to mend it', async () => {
+  const { cadre } = commandLine();
+  const fine = await cadre(['doctor', '--json']);
+  const { ok, findings } = JSON.parse(fine.stdout);
+  expect({ ok, code: fine.code }).toEqual({ ok: true, code: 0 });
+  expect(findings.map((finding: { what: string }) => finding.what)).toEqual(
+    expect.arrayContaining(['node', 'home', 'configuration', 'model', 'server', 'sandbox']),
+  );
+  const broken = await cadre(['doctor', '-c', 'modle=x']);
+  expect(broken).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^fail +configuration .*did you mean model/m),
+  });
+  const away = await cadre(['doctor'], { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  expect(away).toMatchObject({ code: 1, stdout: expect.stringMatching(/^fail +server .*127\.0\.0\.1:1/m) });
+});
+
+test('the server starts once, tells where it is, and stops', async () => {
+  const { cadre } = commandLine();
+  const status = async () => JSON.parse((await cadre(['server', 'status', '--json'])).stdout);
+  expect(await status()).toMatchObject({ running: false });
+  const started = JSON.parse((await cadre(['server', 'start', '--json'])).stdout);
+  const again = JSON.parse((await cadre(['server', 'start', '--json'])).stdout);
+  expect(again.pid).toBe(started.pid);
+  expect(await status()).toMatchObject({ running: true, address: started.address, ui: started.ui });
+  const unknown = await cadre(['status', UNKNOWN]);
+  expect(unknown).toMatchObject({ code: 3, stderr: expect.stringContaining(UNKNOWN) });
+  expect(await cadre(['ps', '--json'])).toMatchObject({ code: 0, stdout: '{"agents":[]}\n' });
+  const waited = await cadre(['wait', UNKNOWN, '--json']);
+  expect(waited.code).toBe(3);
+  expect(JSON.parse(waited.stdout)).toEqual({ status: { [UNKNOWN]: 'not_found' }, timed_out: false });
+  expect(await cadre(['server', 'stop', '--json'])).toMatchObject({ code: 0 });
+  expect(await status()).toMatchObject({ running: false });
+}, 180_000);
+
+test('where CADRE_HOME cannot be written, that is what is said', async () => {
+  const { cadre, folder } = commandLine({ taken: 'a file' });
+  const { code, stderr } = await cadre(['ps'], { CADRE_HOME: join(folder, 'taken') });
+  expect(code).toBe(2);
+  expect(stderr).toContain(`CADRE_HOME cannot be written: ${join(folder, 'taken')}`);
+});
