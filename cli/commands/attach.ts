@@ -1,6 +1,7 @@
 import { sessionOf } from '../../protocol/index.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { follow, report } from '../follow/follow.ts';
+import { follow } from '../follow/follow.ts';
+import { report } from '../follow/report.ts';
 import type { Invocation } from '../invocation.ts';
 import { Serving } from '../serving/serving.ts';
 import { workerOptionsOf } from '../worker-options.ts';

@@ -34,7 +34,7 @@ export default function events(
       undo();
     }
     if (output.format === 'json') output.result({ events: collected }, '');
-    return EXIT.done;
+    return stop.signal.aborted ? EXIT.interrupted : EXIT.done;
   });
 }
 

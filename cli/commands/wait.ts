@@ -34,6 +34,7 @@ export default function wait(
     const undo = onSignals(() => stop.abort('signal'));
     const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort('timeout'), timeout);
     const final = new Map<AgentId, AgentView | 'not_found'>();
+    invocation.output.debug(`waiting for ${ids.join(', ')}`);
     try {
       const waits = ids.map(async (id) => {
         const view = await settled(place, id, stop.signal);
@@ -46,7 +47,9 @@ export default function wait(
       clearTimeout(timer);
       undo();
     }
-    if (stop.signal.reason === 'signal') return EXIT.interrupted;
+    if (stop.signal.reason === 'signal') {
+      throw new CadreError('interrupted', 'Interrupted. What was waited for goes on.', { retryable: true });
+    }
     return answer(invocation, ids, final, stop.signal.reason === 'timeout');
   });
 }

@@ -78,7 +78,7 @@ export async function follow(
       return { kind: 'ended', result: first.result, agents };
     }
     live?.end();
-    await leave(invocation, place, options, first.background);
+    await leave(invocation, place, options, first);
     return { kind: 'left', exitCode: first.exitCode };
   } finally {
     stop.abort();
@@ -115,8 +115,8 @@ function interrupt(place: Workplace, session: SessionId): Promise<void> {
 async function leave(
   invocation: Invocation,
   place: Workplace,
-  { session, serving, workerOptions, timeoutMs }: FollowOptions,
-  background: boolean,
+  { session, serving, workerOptions }: FollowOptions,
+  { background, exitCode }: { background: boolean; exitCode: ExitCode },
 ): Promise<void> {
   const { output } = invocation;
   const isQueued = serving === undefined;
@@ -130,6 +130,6 @@ async function leave(
     : background
       ? 'a worker in the background goes on'
       : 'nobody works for it now';
-  const why = timeoutMs === undefined ? 'Left' : 'Left, or out of time';
+  const why = exitCode === EXIT.ended ? 'The time is up' : 'Left';
   output.info(`${why}: ${works}. Come back with: cadre attach ${session}`);
 }
