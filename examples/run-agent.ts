@@ -1,6 +1,7 @@
 import { CadreClient } from 'cadre';
 import { cadreHome, ensureServer } from 'cadre/server';
 import { createWorker } from 'cadre/worker';
+
 const { address } = await ensureServer({ home: cadreHome() });
 const worker = await createWorker({ address, queue: 'example', stateDir: cadreHome() });
 const cadre = await CadreClient.connect({ address });
@@ -10,6 +11,5 @@ const agent = await cadre.start({
   settings: { model: 'rehearsal', provider: 'rehearsal', working_directory: process.cwd() },
   session: { one_shot: true },
 });
-for await (const { agent_id, status } of agent.statuses()) console.log(agent_id, status);
-console.log((await agent.result()).output);
+for await (const { status, message } of agent.statuses()) console.log(status, message ?? '');
 await Promise.all([worker.stop(), cadre.close()]);

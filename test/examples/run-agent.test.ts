@@ -13,7 +13,7 @@ test('the example of the README runs an agent to its answer, in at most 15 lines
   const lines = readFileSync(path, 'utf8').trim().split('\n');
   expect(lines.length).toBeLessThanOrEqual(15);
   const { stdout } = await promisify(execFile)(process.execPath, [path], { env: home.env() });
-  expect(stdout).toMatch(/^a\w{12} running$/m);
-  expect(stdout).toMatch(/^a\w{12} completed$/m);
+  expect(stdout).toMatch(/^running/m);
+  expect(stdout).toMatch(/^completed /m);
   expect(stdout).toContain('three explorers');
 });
