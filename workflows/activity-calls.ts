@@ -87,6 +87,9 @@ export function terminateAgents(request: TerminateRequest): Promise<TerminateAns
   });
 }
 
+/** The type of the failure that the SDK reports for what a worker that shuts down has cut off. */
+const WORKER_SHUTDOWN = 'WorkerShutdown';
+
 /** Why an activity failed, in words. */
 export type ActivityProblem =
   | { kind: 'cancelled' }
@@ -98,6 +101,9 @@ export function problemOf(error: unknown): ActivityProblem {
   if (isCancellation(error)) return { kind: 'cancelled' };
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) return { kind: 'lost', message: cause.message };
+  if (cause instanceof ApplicationFailure && cause.type === WORKER_SHUTDOWN) {
+    return { kind: 'lost', message: 'its worker was shut down' };
+  }
   if (cause instanceof ApplicationFailure) {
     // Errors that are not Cadre's own come with the name of their class.
     const code = ERROR_CODES.find((code) => code === cause.type) ?? 'internal';

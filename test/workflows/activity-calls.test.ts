@@ -60,6 +60,11 @@ describe('why an activity failed', () => {
     expect(problemOf(failed(timeout))).toEqual({ kind: 'lost', message: 'activity Heartbeat timeout' });
   });
 
+  test('is unknown where its worker shut down', () => {
+    const cut = ApplicationFailure.retryable('Worker is shutting down …', 'WorkerShutdown');
+    expect(problemOf(failed(cut))).toEqual({ kind: 'lost', message: 'its worker was shut down' });
+  });
+
   test('is what the activity says, with the code as its type', () => {
     const refused = ApplicationFailure.nonRetryable('401: no such key', 'model_refused');
     expect(problemOf(failed(refused))).toEqual({

@@ -98,6 +98,7 @@ describe.concurrent('an interrupt', () => {
     await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
     expect(await interrupted(session)).toBeLessThan(WITHIN_MS);
     expect(lastOutput(await session.items(), 'wait')).toContain('interrupted');
+    expect(await session.eventsOf('agent.wait.end')).toMatchObject([{ statuses: {}, timed_out: false }]);
     expect(await session.status('default-1')).toMatchObject({ status: 'running' });
   });
 

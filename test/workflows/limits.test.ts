@@ -158,6 +158,26 @@ describe.concurrent('agents.max_threads', () => {
     expect(await session.status('late-1')).toMatchObject({ status: 'completed' });
   });
 
+  test('gives a wait that was timed out what has come while it stood in line for its slot', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits: { ...ONE_QUEUED, wait_min_ms: 1_000 },
+      script: lines({
+        root: [spawn('one'), say('ok')],
+        'default-1': [spawn('deeper'), ({ items }) => wait(spawned(items), { timeout_ms: 1_000 }), say('ok')],
+        'default-1/default-1': [() => gate.opened.then(() => say('at last'))],
+      }),
+    });
+    await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'slot');
+    gate.open();
+    await session.untilFinal('default-1');
+    expect(lastOutput(await session.items('default-1'), 'wait')).toEqual({
+      status: { [session.idOf('default-1/default-1')]: { completed: 'at last' } },
+      timed_out: false,
+    });
+  });
+
   test('makes input from a person wait for a slot', async () => {
     const gate = new Gate();
     const session = await worker().start({

@@ -31,7 +31,10 @@ export async function wait(agent: AgentState, request: WaitRequest): Promise<Wai
   }
   const event = { call_id: request.callId, sender_id: agent.id };
   agent.emit({ type: 'agent.wait.begin', ...event, receiver_ids: ids });
-  const timedOut = !(await untilSettled(agent, ids, unknown.length > 0, request));
+  const inTime = await untilSettled(agent, ids, unknown.length > 0, request).catch((error: unknown) => {
+    agent.emit({ type: 'agent.wait.end', ...event, statuses: {}, timed_out: false });
+    throw error;
+  });
   const status: Record<string, WireStatus> = {};
   for (const reference of unknown) status[reference] = 'not_found';
   for (const id of ids.filter((id) => agent.children.hasSettled(id))) {
@@ -41,6 +44,8 @@ export async function wait(agent: AgentState, request: WaitRequest): Promise<Wai
     agent.inbox.withdraw(id, known.turn);
   }
   const done = isSatisfied(agent, ids, unknown.length > 0, request.mode);
+  // While it waited for its slot afterwards, the agents may have come to their end after all.
+  const timedOut = !inTime && !done;
   const interruptedByInput = !done && !timedOut && agent.inbox.hasInput;
   agent.emit({ type: 'agent.wait.end', ...event, statuses: status, timed_out: timedOut });
   return {

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Connections, connect, disconnect } from './connect.ts';
+import { Gate } from './gate.ts';
+import { call, heard, lastOutput, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import { ScriptedWorker, type WorkerChoices } from './scripted-worker.ts';
+import { expectSoundHistories } from './with-worker.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+let connections: Connections;
+
+beforeAll(async () => {
+  connections = await connect();
+});
+afterAll(() => disconnect(connections));
+
+const waitForAll = ({ items }: Seen) =>
+  wait(
+    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
+    { mode: 'all' },
+  );
+
+async function withOwnWorker(
+  choices: WorkerChoices,
+  run: (worker: ScriptedWorker) => Promise<void>,
+): Promise<void> {
+  const worker = new ScriptedWorker(connections, choices);
+  await worker.run();
+  try {
+    await run(worker);
+  } finally {
+    await worker.stop();
+  }
+  await expectSoundHistories(worker);
+}
+
+describe.concurrent('a session', () => {
+  test('goes on where it was when its worker comes back', () =>
+    withOwnWorker({}, async (worker) => {
+      const gate = new Gate();
+      const ran: string[] = [];
+      const session = await worker.start({
+        session: { one_shot: true },
+        script: lines({
+          // The input ends the first wait, the second one is for the agents.
+          root: [spawn('one', 'two'), waitForAll, waitForAll, say('all done')],
+          'default-1': [() => gate.opened.then(() => say('one'))],
+          'default-2': [call('act'), ({ items }) => say(lastOutput(items, 'act').error.code)],
+        }),
+        tools: {
+          act: ({ agent }) => {
+            ran.push(agent);
+            return new Promise(() => {});
+          },
+        },
+      });
+      await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+      await session.until('default-2', ({ waiting_for }) => waiting_for === 'tool');
+      await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+      await worker.stop();
+      await session.send({ message: 'meanwhile' });
+      gate.open();
+      await worker.run();
+      expect(await session.result()).toMatchObject({ status: 'completed', output: 'all done' });
+      expect(heard(await session.items())).toContain('meanwhile');
+      expect(await session.status('default-2')).toMatchObject({ message: 'outcome_unknown' });
+      expect(ran).toEqual(['default-2']);
+    }));
+
+  test('works the same when no workflow is kept in memory', () =>
+    withOwnWorker({ maxCachedWorkflows: 0 }, async (worker) => {
+      const session = await worker.start({
+        limits: { max_threads: 1, when_full: 'queue' },
+        session: { one_shot: true },
+        script: lines({
+          root: [
+            spawn('one', 'two'),
+            waitForAll,
+            call('send_input', { id: 'default-1', message: 'more' }),
+            wait(['default-1']),
+            call('close_agent', { id: 'default-1' }),
+            say('all done'),
+          ],
+          'default-1': [spawn('deeper'), waitForAll, say('one'), say('more')],
+          'default-1/default-1': [call('look'), say('deep')],
+          'default-2': [say('two')],
+        }),
+        tools: { look: () => 'a file' },
+      });
+      expect(await session.result()).toMatchObject({ status: 'completed', output: 'all done' });
+      expect(outputs(await session.items(), 'wait').map(({ status }) => status)).toEqual([
+        {
+          [session.idOf('default-1')]: { completed: 'one' },
+          [session.idOf('default-2')]: { completed: 'two' },
+        },
+        { [session.idOf('default-1')]: { completed: 'more' } },
+      ]);
+    }));
+});
