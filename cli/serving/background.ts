@@ -12,7 +12,7 @@ const LOG_SHOWN = 2_000;
 
 export interface BackgroundWorker {
   pid: number;
-  /** Resolves when it works for the session; rejects with the end of its log when it cannot. */
+  /** Resolves when it, or another one, works for the session; rejects with the end of its log when it cannot. */
   serving(): Promise<void>;
 }
 
@@ -52,7 +52,8 @@ export function startBackgroundWorker(
       const end = Date.now() + STARTS_WITHIN_MS;
       while (Date.now() < end && ended === undefined) {
         const holder = await lockHolder(files.lockPath(session));
-        if (holder?.pid === child.pid) return;
+        // Whoever it is: `cadre worker` may have been quicker, and the new process waits behind it.
+        if (holder !== undefined && holder.pid !== process.pid) return;
         await sleep(50);
       }
       throw new CadreError(
