@@ -5,7 +5,7 @@ import { type AgentId, INTERNAL_SIGNAL, type Mail } from '../protocol/index.ts';
 const MISSING = 'ExternalWorkflowExecutionNotFound';
 
 /** Whether the receiver of a signal is closed, terminated or was never there. */
-export function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return error instanceof ApplicationFailure && error.type === MISSING;
 }
 

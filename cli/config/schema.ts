@@ -87,7 +87,7 @@ const settings = {
 };
 
 /** `[profiles.NAME]`: any setting, in force when that profile is chosen. */
-export const profileSchema = z.strictObject(settings);
+const profileSchema = z.strictObject(settings);
 
 /** The whole configuration. Every key may be left out. */
 export const configSchema = z.strictObject({
@@ -96,7 +96,6 @@ export const configSchema = z.strictObject({
   profiles: z.record(name, profileSchema).default({}),
 });
 export type Config = z.infer<typeof configSchema>;
-export type TlsSettings = NonNullable<Config['temporal']['tls']>;
 
 /** Keys whose values are paths; in a file they are relative to that file. `*` stands for any name. */
 export const PATH_KEYS: readonly string[] = [

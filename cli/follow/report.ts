@@ -44,7 +44,7 @@ function errorOfLeaving(session: SessionId, exitCode: ExitCode): ErrorBody {
 }
 
 /** Why a session did not end well. */
-export function errorOfEnd(result: SessionResult): ErrorBody {
+function errorOfEnd(result: SessionResult): ErrorBody {
   const { session_id: session, status, output } = result;
   const text = output === '' ? '' : `: ${output}`;
   const ended = status === 'shutdown' ? 'was closed before it had an answer' : `ended ${status}`;

@@ -34,10 +34,10 @@ export interface Play {
 /** Shared by all workers of a test file, so that one may go on where another has stopped. */
 export type Plays = Map<SessionId, Play>;
 
-export const OPERATIONS: ReadonlySet<string> = new Set(['spawn_agent', 'send_input', 'wait', 'close_agent']);
+const OPERATIONS: ReadonlySet<string> = new Set(['spawn_agent', 'send_input', 'wait', 'close_agent']);
 
 /** `root`, or the part of an id after that of its root. */
-export function shortName(id: AgentId): string {
+function shortName(id: AgentId): string {
   const cut = id.indexOf('/');
   return cut < 0 ? 'root' : id.slice(cut + 1);
 }
