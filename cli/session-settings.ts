@@ -2,6 +2,7 @@ import {
   type AgentSettings,
   type ContentPart,
   filterEnvironment,
+  keyVariables,
   type SessionSettings,
 } from '../protocol/index.ts';
 import type { Environment } from './config/environment-layer.ts';
@@ -47,9 +48,12 @@ export function agentSettingsOf({ config, provider, model, role, cwd }: SessionC
 export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const { config, provider, environment, outputSchema } = choices;
   const isQueued = config.temporal.task_queue !== undefined;
+  const providers = { ...config.model_providers, [provider.name]: provider.settings };
+  const { include, exclude } = config.shell_environment;
+  const filter = { include, exclude: [...exclude, ...keyVariables(providers)] };
   return {
-    ...(isQueued ? {} : { environment: filterEnvironment(environment, config.shell_environment) }),
-    model_providers: { ...config.model_providers, [provider.name]: provider.settings },
+    ...(isQueued ? {} : { environment: filterEnvironment(environment, filter) }),
+    model_providers: providers,
     model_aliases: config.model_aliases,
     tools: config.tools,
     search_attributes: choices.searchAttributes,

@@ -16,10 +16,21 @@ export type ApprovalPolicy = z.infer<typeof approvalPolicySchema>;
 export type ReasoningEffort = z.infer<typeof reasoningEffortSchema>;
 export type Dialect = z.infer<typeof dialectSchema>;
 
+const WITH_CREDENTIALS = /^\w+:\/\/[^/?#]*@/;
+
 /** `[model_providers.NAME]`: where a model is reached. Keys never stand here, only the variable that holds one. */
 export const providerSettingsSchema = z.strictObject({
-  base_url: z.url({ protocol: /^https?$/ }).optional(),
-  env_key: z.string().min(1).optional().describe('The environment variable that holds the key'),
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => !WITH_CREDENTIALS.test(url), {
+      error: 'no user or password may stand in it: what is written here is not kept secret; see env_key',
+    })
+    .optional(),
+  env_key: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, 'the name of an environment variable, not the key itself')
+    .optional()
+    .describe('The environment variable that holds the key'),
   wire_api: z
     .enum(['responses', 'chat'])
     .optional()
@@ -31,6 +42,11 @@ export const providerSettingsSchema = z.strictObject({
   script: z.string().min(1).optional().describe('A script that plays the model (file), see docs/scripts.md'),
 });
 export type ProviderSettings = z.infer<typeof providerSettingsSchema>;
+
+/** The variables that hold the keys of providers, whatever their names look like: no command gets them. */
+export function keyVariables(providers: Readonly<Record<string, ProviderSettings>>): string[] {
+  return Object.values(providers).flatMap(({ env_key: name }) => (name === undefined ? [] : [name]));
+}
 
 /** The providers that always exist. `rehearsal` plays the built-in script, `script` the one named by `script`. */
 export const BUILTIN_PROVIDERS = ['openai', 'rehearsal', 'script'] as const;

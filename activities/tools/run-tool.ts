@@ -4,6 +4,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import {
   CadreError,
   type ErrorBody,
+  filterEnvironment,
+  keyVariables,
   refusalOutput,
   type SessionSettings,
   type ToolAnswer,
@@ -118,7 +120,12 @@ function contextOf(
   deps: ToolDeps,
   signal: AbortSignal,
 ): ToolContext {
-  const environment = session.environment ?? deps.fallbackEnvironment;
+  const environment =
+    session.environment ??
+    filterEnvironment(deps.fallbackEnvironment, {
+      include: ['*'],
+      exclude: keyVariables(session.model_providers),
+    });
   const folder = agent.settings.working_directory;
   return {
     agent,

@@ -57,7 +57,8 @@ export function namedLayer(
         const where = places.get(formatKey(path.slice(0, length)));
         if (where !== undefined) return { layer, where };
       }
-      return { layer, where: layer };
+      const below = [...places].find(([key]) => key.startsWith(`${formatKey(path)}.`));
+      return { layer, where: below?.[1] ?? layer };
     },
   };
 }

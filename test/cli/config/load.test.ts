@@ -113,6 +113,20 @@ test.each([
   });
 });
 
+test.each([
+  ['agnts.max_depth=1', '-c agnts.max_depth: unknown key agnts'],
+  ['model_providers.x.base_url="http://me:pw@host/v1"', 'model_providers.x.base_url: no user or password'],
+  [
+    'model_providers.x.env_key="sk-proj-abc"',
+    'model_providers.x.env_key: the name of an environment variable',
+  ],
+  ['model_retry_ms=1e300', '-c model_retry_ms: model_retry_ms: '],
+])('-c %s is refused with its place', async (override, message) => {
+  const error = await load({}, { overrides: [override] }).catch((e) => e);
+  expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining(message) });
+  expect(error.message).not.toMatch(/pw@|sk-proj/);
+});
+
 test('all problems are named at once', async () => {
   const error = await load({ [USER]: 'modle = 1\nsandbox_mode = 2' }).catch((e) => e);
   expect(error.message.split('\n')).toHaveLength(2);
