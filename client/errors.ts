@@ -7,7 +7,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
 import { type AgentId, CadreError, ERROR_CODES, type ErrorCode } from '../protocol/index.ts';
 
 const CANCELLED = 1;
@@ -20,6 +20,7 @@ const UNAVAILABLE = 14;
 export function translate(error: unknown, agent?: AgentId): CadreError {
   if (error instanceof CadreError) return error;
   if (error instanceof WorkflowNotFoundError) return notFound(agent);
+  if (error instanceof NamespaceNotFoundError) return noNamespace(error.message);
   if (error instanceof WorkflowUpdateFailedError) return refusedUpdate(error, agent);
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return noWorker(agent, error);
   if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError) {
@@ -46,11 +47,15 @@ export function translate(error: unknown, agent?: AgentId): CadreError {
 }
 
 function notFound(agent: AgentId | undefined, details = ''): CadreError {
-  if (details.toLowerCase().includes('namespace')) {
-    return new CadreError('config_invalid', `Temporal: ${details}`, { hint: 'Check --namespace.' });
-  }
+  if (details.toLowerCase().includes('namespace')) return noNamespace(details);
   return new CadreError('agent_not_found', `There is no agent ${agent ?? ''}`.trimEnd(), {
     hint: '`cadre ps --all` lists what there is; closed agents are kept for the retention of the namespace.',
+  });
+}
+
+function noNamespace(details: string): CadreError {
+  return new CadreError('config_invalid', `Temporal: ${details}`, {
+    hint: 'Check --namespace, TEMPORAL_NAMESPACE and temporal.namespace of the configuration.',
   });
 }
 

@@ -82,14 +82,20 @@ export default async function run(
     const role = options.agent ?? 'default';
     const choices = { config, provider, model, role, cwd, environment, searchAttributes };
     const settings = { ...choices, oneShot: true, waitAgents: options.waitAgents, outputSchema };
-    await place.link.client.start({
-      id,
-      task: taskOf(task, images),
-      queue,
-      settings: agentSettingsOf(settings),
-      session: sessionSettingsOf(settings),
-      source: { kind: options.nonInteractive === true ? 'exec' : 'cli' },
-    });
+    await place.link.client
+      .start({
+        id,
+        task: taskOf(task, images),
+        queue,
+        settings: agentSettingsOf(settings),
+        session: sessionSettingsOf(settings),
+        source: { kind: options.nonInteractive === true ? 'exec' : 'cli' },
+      })
+      .catch(async (error: unknown) => {
+        // A session that never began is not looked for by those who work for all.
+        await place.files.remove(id);
+        throw error;
+      });
     const link = place.link.webAddress(id);
     output.info(`session ${id}${link === undefined ? '' : `  ${link}`}`);
     if (options.detach === true) {

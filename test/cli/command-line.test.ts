@@ -94,6 +94,13 @@ test('the server starts once, tells where it is, and stops', async () => {
   expect(await status()).toMatchObject({ running: true, address: started.address, ui: started.ui });
   const unknown = await cadre(['status', UNKNOWN]);
   expect(unknown).toMatchObject({ code: 3, stderr: expect.stringContaining(UNKNOWN) });
+  for (const args of [['ps'], ['status', UNKNOWN], ['run', 'x']]) {
+    const elsewhere = await cadre([...args, '--namespace', 'nowhere']);
+    expect(elsewhere).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Namespace not found: 'nowhere'"),
+    });
+  }
   expect(await cadre(['ps', '--json'])).toMatchObject({ code: 0, stdout: '{"agents":[]}\n' });
   const waited = await cadre(['wait', UNKNOWN, '--json']);
   expect(waited.code).toBe(3);
