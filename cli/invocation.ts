@@ -1,3 +1,4 @@
+import { CadreError } from '../protocol/errors.ts';
 import type { ConfigSources, Flag, LoadedConfig } from './config/load.ts';
 import { type Format, type LogLevel, Output } from './output.ts';
 
@@ -21,7 +22,6 @@ export class Invocation {
   readonly options: CommonOptions;
   readonly output: Output;
   readonly environment: NodeJS.ProcessEnv = process.env;
-  readonly cwd: string = process.cwd();
 
   constructor(options: CommonOptions) {
     this.options = options;
@@ -33,6 +33,18 @@ export class Invocation {
       stderr: process.stderr,
       environment: process.env,
     });
+  }
+
+  /** @throws CadreError `usage` where somebody has removed the folder */
+  get cwd(): string {
+    try {
+      return process.cwd();
+    } catch (error) {
+      throw new CadreError('usage', 'The folder in which this command runs is not there any more.', {
+        hint: 'Change to another folder, and run it again.',
+        cause: error,
+      });
+    }
   }
 
   /** The configuration with the common options in it; what a person should know of it is told on stderr. */

@@ -25,6 +25,14 @@ export interface Running {
   says(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>;
 }
 
+export interface RunOptions {
+  env?: Record<string, string>;
+  cwd?: string;
+  input?: string;
+  /** A command line that runs what follows it, such as `sh -c 'exec "$0" "$@"'`. */
+  through?: string[];
+}
+
 /** A person's machine in small: an empty HOME, a CADRE_HOME and a working folder of its own. */
 export class CadreHome {
   readonly root = mkdtempSync(join(tmpdir(), 'cadre-e2e-'));
@@ -49,11 +57,9 @@ export class CadreHome {
     };
   }
 
-  start(
-    args: string[],
-    options: { env?: Record<string, string>; cwd?: string; input?: string } = {},
-  ): Running {
-    const child = spawn(process.execPath, [MAIN, ...args], {
+  start(args: string[], options: RunOptions = {}): Running {
+    const [program = '', ...words] = [...(options.through ?? []), process.execPath, MAIN, ...args];
+    const child = spawn(program, words, {
       cwd: options.cwd ?? this.root,
       env: this.env(options.env),
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -86,15 +92,12 @@ export class CadreHome {
     };
   }
 
-  run(
-    args: string[],
-    options: { env?: Record<string, string>; cwd?: string; input?: string } = {},
-  ): Promise<Ended> {
+  run(args: string[], options: RunOptions = {}): Promise<Ended> {
     return this.start(args, options).ended;
   }
 
   /** Runs a command with --json and yields what it printed. */
-  async json<T>(args: string[], options: { env?: Record<string, string>; cwd?: string } = {}): Promise<T> {
+  async json<T>(args: string[], options: RunOptions = {}): Promise<T> {
     const { stdout, stderr, code } = await this.run([...args, '--json'], options);
     try {
       return JSON.parse(stdout) as T;

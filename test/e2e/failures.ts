@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ERROR_CODES, type ErrorBody } from '../../protocol/index.ts';
-import type { CadreHome, Ended } from './cadre-home.ts';
+import type { CadreHome, Ended, RunOptions } from './cadre-home.ts';
 
 const STACK = /^\s+at .+(:\d+:\d+\)?|\(node:.*|<anonymous>\)?)$/m;
 
@@ -17,10 +17,8 @@ export interface Failure extends Ended {
   printed: Record<string, unknown>;
 }
 
-type Options = Parameters<CadreHome['run']>[1];
-
 /** Runs a command with --json that has to fail: in one whole JSON object, with everything that an error tells. */
-export async function fails(home: CadreHome, args: string[], options: Options = {}): Promise<Failure> {
+export async function fails(home: CadreHome, args: string[], options: RunOptions = {}): Promise<Failure> {
   return failureOf(await home.run([...args, '--json'], options));
 }
 
