@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -95,7 +95,7 @@ export async function fanOut(stage: Stage, children: number, steps: number): Pro
 
 /** Bytes of history a step, with outputs of 8 KB that compress like source code, or not at all. */
 export async function historyBytes(stage: Stage, steps: number, kind: 'source' | 'random'): Promise<number> {
-  const source = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8');
+  const source = sourceCode();
   for (let index = 0; index < steps; index++) {
     const start = (index * 4_000) % Math.max(1, source.length - 8_000);
     const text =
@@ -111,6 +111,13 @@ export async function historyBytes(stage: Stage, steps: number, kind: 'source' |
   const { historySize = 0 } = await new Client({ connection }).workflow.getHandle(id).describe();
   await connection.close();
   return historySize / steps;
+}
+
+/** This repository's own workflow code, as a model would read it. */
+function sourceCode(): string {
+  const folder = new URL('../workflows/', import.meta.url);
+  const files = readdirSync(folder).filter((name) => name.endsWith('.ts'));
+  return files.map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
 }
 
 function isAlive(pid: number): boolean {
