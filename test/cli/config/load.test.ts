@@ -171,8 +171,15 @@ test.each([
 });
 
 test('a dialect brings its own limits, and the configuration wins over them', async () => {
-  const named = await load({ [USER]: '[agents]\ndialect = "named"' });
-  expect(named.config.agents.max_depth).toBe(1);
+  const limitsOf = async (dialect: string) => {
+    const { max_depth, max_threads } = (await load({ [USER]: `[agents]\ndialect = "${dialect}"` })).config
+      .agents;
+    return { max_depth, max_threads };
+  };
+  expect(await limitsOf('collab')).toEqual({ max_depth: 3, max_threads: 12 });
+  expect(await limitsOf('named')).toEqual({ max_depth: 1, max_threads: 12 });
+  expect(await limitsOf('mailbox')).toEqual({ max_depth: 1, max_threads: 12 });
+  expect(await limitsOf('sessions')).toEqual({ max_depth: 3, max_threads: 10 });
   const deeper = await load({ [USER]: '[agents]\ndialect = "named"\nmax_depth = 4' });
   expect(deeper.config.agents.max_depth).toBe(4);
 });
