@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { CadreError } from '../protocol/index.ts';
 import type { ServerRecord } from './record.ts';
@@ -7,6 +8,13 @@ export interface Ports {
   uiPort: number;
 }
 
+/**
+ * Below the ports that systems hand out by themselves: from those the server takes some more for its own use, and
+ * whoever looks for a server that is gone may get its very port to look from.
+ */
+const [FIRST, END] = [20_000, 30_000];
+const TRIES = 100;
+
 /** Those of the last time where they are free: links in the Web UI stay valid and workers find the server again. */
 export async function choosePorts(before: ServerRecord | undefined): Promise<Ports> {
   const port = await freePort(portOf(before?.address));
@@ -15,7 +23,7 @@ export async function choosePorts(before: ServerRecord | undefined): Promise<Por
 
 /** Whether nobody has taken them meanwhile. */
 export async function areFree({ port, uiPort }: Ports): Promise<boolean> {
-  return (await listenOnce(port)) !== undefined && (await listenOnce(uiPort)) !== undefined;
+  return (await canListen(port)) && (await canListen(uiPort));
 }
 
 function portOf(address: string | undefined): number | undefined {
@@ -24,23 +32,18 @@ function portOf(address: string | undefined): number | undefined {
 }
 
 async function freePort(wanted: number | undefined, except?: number): Promise<number> {
-  if (wanted !== undefined && wanted !== except && (await listenOnce(wanted)) !== undefined) return wanted;
-  for (let tries = 0; tries < 10; tries++) {
-    const port = await listenOnce(0);
-    if (port !== undefined && port !== except) return port;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = tries === 0 && wanted !== undefined ? wanted : randomInt(FIRST, END);
+    if (port !== except && (await canListen(port))) return port;
   }
   throw new CadreError('server_unavailable', 'There is no free port on 127.0.0.1 for the Temporal server.');
 }
 
-/** The port, when it could be listened on; undefined when somebody else has it. */
-function listenOnce(port: number): Promise<number | undefined> {
+/** False when somebody else has the port. */
+function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', () => resolve(undefined));
-    probe.listen(port, '127.0.0.1', () => {
-      const address = probe.address();
-      const got = typeof address === 'object' && address !== null ? address.port : undefined;
-      probe.close(() => resolve(got));
-    });
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
 }

@@ -56,11 +56,15 @@ async function tryToStart(
     return record;
   } catch (error) {
     child?.kill('SIGKILL');
-    if (!isLast && typeof child?.exitCode === 'number' && !(await areFree(ports))) return undefined;
+    if (!isLast && typeof child?.exitCode === 'number' && (await wasTaken(ports, log))) return undefined;
     throw await notStarted(home, log, error);
   } finally {
     log.close();
   }
+}
+
+async function wasTaken(ports: Ports, log: ServerLog): Promise<boolean> {
+  return (await log.tail()).includes('address already in use') || !(await areFree(ports));
 }
 
 async function ready(child: ChildProcess, ports: Ports): Promise<ServerRecord> {
