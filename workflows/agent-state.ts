@@ -21,18 +21,12 @@ import { Children } from './children.ts';
 import { Conversation } from './conversation.ts';
 import { EventLog } from './event-log.ts';
 import { Inbox } from './inbox.ts';
+import type { Order } from './order.ts';
 import { Outbox } from './outbox.ts';
 import { Requests } from './requests.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { SessionTree } from './session-tree.ts';
 import { Standing } from './standing.ts';
-
-/** What handlers leave for the agent to act on. */
-export type Order =
-  | { type: 'mail'; mail: Mail }
-  | { type: 'interrupt'; reason: string }
-  | { type: 'report' }
-  | { type: 'shutdown'; reason: string };
 
 /** Why and how an agent closes; `requests` are those who want to know when it is done. */
 export interface Closing {

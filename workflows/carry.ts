@@ -1,8 +1,8 @@
-import type { Order } from './agent-state.ts';
 import type { ChildrenCarry } from './children.ts';
 import type { ConversationCarry } from './conversation.ts';
 import type { EventLogCarry } from './event-log.ts';
 import type { InboxCarry } from './inbox.ts';
+import type { Order } from './order.ts';
 import type { SessionTreeCarry } from './session-tree.ts';
 import type { StandingCarry } from './standing.ts';
 

@@ -44,11 +44,12 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
 /**
  * Takes a report into the root's picture of the session, frees the slot of a turn that ended, and passes it on.
  *
- * @returns false for one that tells the root nothing new
+ * @returns whether the agent's status has changed by it
  */
 export function recordReport(root: AgentState, report: Report): boolean {
   const { tree } = root;
-  if (tree === undefined || !tree.apply(report)) return false;
+  const change = tree?.apply(report);
+  if (tree === undefined || change === undefined) return false;
   const { agent_id: id, is_final: isFinal, closed } = report.view;
   if (closed) {
     grant(root, tree.slots.closed(id));
@@ -59,7 +60,7 @@ export function recordReport(root: AgentState, report: Report): boolean {
   for (const watcher of tree.watchersOf(id)) {
     if (watcher !== root.id) root.outbox.post(watcher, { type: 'report', report });
   }
-  return true;
+  return change.statusChanged;
 }
 
 export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {

@@ -7,9 +7,10 @@ import {
   type Mail,
   type Report,
 } from '../protocol/index.ts';
-import type { AgentState, Order } from './agent-state.ts';
+import type { AgentState } from './agent-state.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { interruptTurn } from './operations/interrupt.ts';
+import type { Order } from './order.ts';
 
 /** Acts on what the handlers have left, beside the turn, for as long as the workflow runs. */
 export async function followOrders(agent: AgentState): Promise<never> {
@@ -87,7 +88,7 @@ function acknowledge(agent: AgentState, to: AgentId, acknowledge: Acknowledge): 
 
 /** Takes in how another agent stands; the end of a child's turn becomes a notice for the model. */
 function learn(agent: AgentState, report: Report): void {
-  const isNews = recordReport(agent, report);
+  const changedInTree = recordReport(agent, report);
   const isOwn = report.view.parent_id === agent.id || agent.children.get(report.view.agent_id) !== undefined;
   const change = isOwn ? agent.children.apply(report) : undefined;
   const { view } = report;
@@ -106,7 +107,7 @@ function learn(agent: AgentState, report: Report): void {
       }),
     });
   }
-  if (change?.statusChanged === true || (isNews && view.is_final)) {
+  if (change?.statusChanged === true || (changedInTree && view.is_final)) {
     const text = view.message ?? '';
     agent.emit({
       type: 'agent.status',

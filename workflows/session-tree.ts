@@ -41,13 +41,13 @@ export class SessionTree {
     this.#reports.delete(id);
   }
 
-  /** Takes in a report. Returns false for one that is not newer than what is known. */
-  apply(report: Report): boolean {
-    const id = report.view.agent_id;
+  /** Takes in a report; undefined for one that is not newer than what is known. */
+  apply(report: Report): { statusChanged: boolean } | undefined {
+    const { agent_id: id, status, turn } = report.view;
     const before = this.#reports.get(id);
-    if (before !== undefined && report.seq <= before.seq) return false;
+    if (before !== undefined && report.seq <= before.seq) return undefined;
     this.#reports.set(id, { ...report, view: shortened(report.view) });
-    return true;
+    return { statusChanged: before?.view.status !== status || before.view.turn !== turn };
   }
 
   /** An idle agent got a slot: it is about to work. */
