@@ -1,5 +1,6 @@
 import {
   type AgentSettings,
+  CadreError,
   type ContentPart,
   filterEnvironment,
   keyVariables,
@@ -23,9 +24,23 @@ export interface SessionChoices {
   outputSchema?: Record<string, unknown> | undefined;
 }
 
-/** What the root is, from the configuration in force. */
+/**
+ * What the root is, from the configuration in force.
+ *
+ * @throws CadreError `config_invalid` for a dialect that is not there yet
+ */
 export function agentSettingsOf({ config, provider, model, role, cwd }: SessionChoices): AgentSettings {
   const { dialect, profile: _profile, ...limits } = config.agents;
+  // An agent of another one would silently have no tools for sub-agents.
+  if (dialect !== 'collab') {
+    throw new CadreError(
+      'config_invalid',
+      `agents.dialect is ${dialect}, but this version only speaks collab.`,
+      {
+        hint: 'Leave it out, or set it to collab.',
+      },
+    );
+  }
   return {
     role,
     model,

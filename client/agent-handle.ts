@@ -23,13 +23,17 @@ import {
   type TreeView,
   UPDATES,
 } from '../protocol/index.ts';
-import { translate } from './errors.ts';
+import { isLate, translate } from './errors.ts';
 import type { Agent, CloseResult, SendOptions, SessionResult, WaitOptions } from './types.ts';
 
 /** How long an agent may take to answer; one whose worker was just killed needs 10 to 15 s. */
 const ANSWER_MS = 20_000;
+/** How long a first try of a query may take; reading a long conversation back takes a second. */
+const QUERY_FIRST_MS = 4_000;
 const POLL_FIRST_MS = 60;
 const POLL_MOST_MS = 500;
+/** Whoever waits takes nobody for gone that has not answered only once or twice. */
+const SILENCES = 3;
 
 /** One agent, reached through Temporal. */
 export class AgentHandle implements Agent {
@@ -101,9 +105,15 @@ export class AgentHandle implements Agent {
 
   async wait({ timeoutMs, signal }: WaitOptions = {}): Promise<AgentView | undefined> {
     const end = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
+    let silences = 0;
     for (let pause = POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, POLL_MOST_MS)) {
-      const view = await this.status();
-      if (view.is_final) return view;
+      const view = await this.status().catch((error: unknown) => {
+        // A worker that has just come, or is busy, answers the next time.
+        if (!isSilence(error) || ++silences >= SILENCES) throw error;
+        return undefined;
+      });
+      if (view !== undefined) silences = 0;
+      if (view?.is_final === true) return view;
       const left = end - Date.now();
       if (left <= 0 || signal?.aborted === true) return undefined;
       await pauseFor(Math.min(pause, left), signal);
@@ -206,12 +216,17 @@ export class AgentHandle implements Agent {
   }
 
   async #query<T>(name: string, ...args: unknown[]): Promise<T> {
-    try {
-      return await this.#client.connection.withDeadline(Date.now() + ANSWER_MS, () =>
-        this.#workflow.query<T, unknown[]>(name, ...args),
-      );
-    } catch (error) {
-      throw translate(error, this.id);
+    const end = Date.now() + ANSWER_MS;
+    for (let patience = QUERY_FIRST_MS; ; patience *= 2) {
+      const until = Math.min(Date.now() + patience, end);
+      try {
+        return await this.#client.connection.withDeadline(until, () =>
+          this.#workflow.query<T, unknown[]>(name, ...args),
+        );
+      } catch (error) {
+        // A worker that stops takes the question with it that it was just handed; another one answers.
+        if (!isLate(error) || until >= end) throw translate(error, this.id);
+      }
     }
   }
 
@@ -231,6 +246,10 @@ export class AgentHandle implements Agent {
       throw translate(error, this.id);
     }
   }
+}
+
+function isSilence(error: unknown): boolean {
+  return error instanceof CadreError && error.code === 'no_worker';
 }
 
 /** A view that its workflow can no longer correct: it was ended from outside. */

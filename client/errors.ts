@@ -46,6 +46,11 @@ export function translate(error: unknown, agent?: AgentId): CadreError {
   return new CadreError('internal', agent === undefined ? message : `${agent}: ${message}`, { cause: error });
 }
 
+/** Whether nobody has answered in time. */
+export function isLate(error: unknown): boolean {
+  return grpcError(error)?.code === DEADLINE_EXCEEDED;
+}
+
 function notFound(agent: AgentId | undefined, details = ''): CadreError {
   if (details.toLowerCase().includes('namespace')) return noNamespace(details);
   return new CadreError('agent_not_found', `There is no agent ${agent ?? ''}`.trimEnd(), {

@@ -1,25 +1,17 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AgentResult } from '../../protocol/index.ts';
+import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { call, lastOutput, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import { call, lastOutput, lines, never, outputs, say, spawn, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
-const never = () => new Promise<never>(() => {});
-const waitForAll = ({ items }: Seen) =>
-  wait(
-    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
-    { mode: 'all' },
-  );
 const untilOver = (session: ScriptedSession, name: string) =>
-  vi.waitFor(
-    async () => {
-      const { status } = await session.agent(name).describe();
-      expect(status.name).toBe('COMPLETED');
-    },
-    { timeout: 30_000 },
-  );
+  eventually(async () => {
+    const { status } = await session.agent(name).describe();
+    expect(status.name).toBe('COMPLETED');
+  });
 
 /** Three levels: the root waits for its child, which waits for its own, which never ends. */
 async function deepSession(): Promise<ScriptedSession> {
@@ -151,7 +143,7 @@ describe.concurrent('close_agent', () => {
           spawn('below'),
           waitForAll,
           () => ({
-            calls: ['default-2', session.id, session.idOf('default-1'), 'nobody'].map((id) => ({
+            calls: ['default-2', session.id, 'nobody'].map((id) => ({
               name: 'close_agent',
               args: { id },
             })),
@@ -167,9 +159,27 @@ describe.concurrent('close_agent', () => {
       closed: [session.idOf('default-1/default-1')],
     });
     const errors = outputs(await session.items('default-1'), 'close_agent').map(({ error }) => error.code);
-    expect(errors).toEqual(['not_permitted', 'not_permitted', 'not_permitted', 'agent_not_found']);
+    expect(errors).toEqual(['not_permitted', 'not_permitted', 'agent_not_found']);
     expect((await session.status('default-2')).closed).toBe(false);
     expect(await session.until('default-1', (view) => view.is_final)).toMatchObject({ closed: false });
+  });
+
+  test('of itself ends an agent and all below it, for the model never hears the answer', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('one'), waitForAll, say('ok')],
+        'default-1': [
+          spawn('below'),
+          () => call('close_agent', { id: session.idOf('default-1') }),
+          say('never said'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    expect(await session.until('default-1', (view) => view.closed)).toMatchObject({ status: 'shutdown' });
+    expect(await session.until('default-1/default-1', (view) => view.closed)).toMatchObject({ closed: true });
+    expect((await session.items('default-1')).map((item) => item.type)).not.toContain('never said');
   });
 
   test('of an agent that does not acknowledge terminates it after twenty seconds', async () => {
@@ -266,7 +276,7 @@ describe.concurrent('shutdown', () => {
     await session.untilFinal();
     await session.agent('default-1').signal('shutdown', { reason: 'not this one' });
     await untilOver(session, 'default-1');
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await session.tree()).agents.map(({ closed }) => closed)).toEqual([false, true, false]),
     );
   });
@@ -304,7 +314,7 @@ describe.concurrent('shutdown', () => {
       status: 'shutdown',
       output: 'closed by a person',
     } satisfies Partial<AgentResult>);
-    await vi.waitFor(async () => expect((await session.tree()).slots).toEqual({ used: 1, max: 1 }));
+    await eventually(async () => expect((await session.tree()).slots).toEqual({ used: 1, max: 1 }));
   });
 });
 

@@ -30,6 +30,7 @@ export const collab: Record<string, DialectTool> = {
       maxTurns: args.max_turns,
       maxSteps: args.max_steps,
       maxRuntimeMs: args.max_runtime_ms,
+      forkContext: args.fork_context,
     });
     return { agent_id: id };
   },

@@ -18,10 +18,11 @@ export interface CloseResult {
 /** Closes an agent and all below it, leaf first. Closing a closed agent succeeds and closes nothing. */
 export async function close(agent: AgentState, reference: string, callId: string): Promise<CloseResult> {
   const id = await resolveAgent(agent, reference);
-  if (id === agent.id || !(agent.isRoot || isBelow(id, agent.id))) {
+  if (id === agent.id) return closeItself(agent);
+  if (!agent.isRoot && !isBelow(id, agent.id)) {
     throw new Refused({
       code: 'not_permitted',
-      message: `agent ${agent.id} may close only agents below it, not ${id}`,
+      message: `agent ${agent.id} may close only itself and agents below it, not ${id}`,
       hint: 'Ask its parent or the root.',
     });
   }
@@ -35,6 +36,12 @@ export async function close(agent: AgentState, reference: string, callId: string
   agent.emit({ type: 'agent.close.end', ...event, status });
   agent.onChange();
   return { status, closed };
+}
+
+/** It closes as for anybody else: its turn is stopped first, so its model does not see this answer any more. */
+function closeItself(agent: AgentState): CloseResult {
+  agent.orders.push({ type: 'shutdown', reason: 'closed by itself' });
+  return { status: wireStatus(agent.standing.status, agent.standing.message), closed: [agent.id] };
 }
 
 /**

@@ -45,6 +45,7 @@ export interface SpawnRequest {
   maxTurns?: number | undefined;
   maxSteps?: number | undefined;
   maxRuntimeMs?: number | undefined;
+  forkContext?: boolean | undefined;
 }
 
 /** Starts a sub-agent and answers with its id as soon as it exists; never waits for its work. */
@@ -79,13 +80,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
-  if (request.maxRuntimeMs !== undefined) {
-    throw new Refused({
-      code: 'invalid_arguments',
-      message: 'max_runtime_ms is not available in this version',
-      hint: 'Leave it out; max_steps and max_turns bound an agent.',
-    });
-  }
+  refuseWhatIsNotThereYet(request);
   const { settings, description } = await effectiveSettings(agent, request);
   const id = chooseId(agent, settings.role, request.name);
   const note = normalizeNote(request.note ?? defaultNote(settings, description));
@@ -132,6 +127,22 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
     return id;
+  });
+}
+
+/** Nothing is silently left out: what cannot be kept yet is refused. */
+function refuseWhatIsNotThereYet({ maxRuntimeMs, forkContext }: SpawnRequest): void {
+  if (maxRuntimeMs !== undefined)
+    throw notThereYet('max_runtime_ms', 'max_steps and max_turns bound an agent.');
+  if (forkContext === true)
+    throw notThereYet('fork_context', 'put what the agent has to know into its message.');
+}
+
+function notThereYet(argument: string, instead: string): Refused {
+  return new Refused({
+    code: 'invalid_arguments',
+    message: `${argument} is not available in this version`,
+    hint: `Leave it out; ${instead}`,
   });
 }
 
