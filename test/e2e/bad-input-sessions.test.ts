@@ -1,0 +1,172 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { AgentEvent, AgentView, Item } from '../../protocol/index.ts';
+import { CadreHome, SCRIPTS } from './cadre-home.ts';
+import { expectNoStack, fails } from './failures.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const home = new CadreHome();
+beforeAll(() => mkdirSync(home.folder, { recursive: true }));
+afterAll(() => home.remove());
+
+const script = (name: string): string[] => [
+  '-c',
+  'model_provider=script',
+  '-c',
+  `model_providers.script.script="${join(SCRIPTS, name)}"`,
+];
+
+/** A command about an agent, with what else it needs. */
+const about = (id: string): Record<string, string[]> => ({
+  send: ['send', id, 'hello'],
+  interrupt: ['interrupt', id],
+  note: ['note', id, 'a note'],
+  close: ['close', id],
+  status: ['status', id],
+  tree: ['tree', id],
+  items: ['items', id],
+  events: ['events', id],
+  attach: ['attach', id],
+  wait: ['wait', id],
+});
+
+describe('an id that nobody has', () => {
+  const { wait, ...others } = about('a0k3v9x2m4qd7/worker-1');
+
+  test.concurrent.each(Object.values(others))(
+    '%s ends with 3 and tells where ids are found',
+    async (...args) => {
+      const { code, error } = await fails(home, args);
+      expect(code).toBe(3);
+      expect(error).toMatchObject({ code: 'agent_not_found', hint: expect.stringContaining('cadre ps') });
+      expect(error.message).toContain('a0k3v9x2m4qd7');
+    },
+  );
+
+  test.concurrent('wait names it as not_found, and ends with 3', async () => {
+    const ended = await home.run([...(wait ?? []), '--json']);
+    expect(ended.code).toBe(3);
+    expect(JSON.parse(ended.stdout)).toEqual({
+      status: { 'a0k3v9x2m4qd7/worker-1': 'not_found' },
+      timed_out: false,
+    });
+  });
+
+  test.concurrent.each(['', 'worker-1', '../../etc/passwd', 'a0k3v9x2m4qd7/', 'A0K3V9X2M4QD7', '; rm -rf /'])(
+    'what cannot be an id at all: %j',
+    async (id) => {
+      const { code, error } = await fails(home, ['status', id]);
+      expect(code).toBe(3);
+      expect(error).toMatchObject({
+        code: 'agent_not_found',
+        hint: expect.stringContaining('a0k3v9x2m4qd7'),
+      });
+    },
+  );
+});
+
+describe('a session that is closed', () => {
+  let id = '';
+  beforeAll(async () => {
+    const run = await home.json<{ session_id: string }>(['run', 'look', ...script('keys.yaml')], {
+      cwd: home.folder,
+    });
+    id = run.session_id;
+  });
+
+  test.concurrent.each(['send', 'interrupt', 'note'])('takes no %s, and says so', async (command) => {
+    const { code, error } = await fails(home, about(id)[command] ?? []);
+    expect(code).toBe(1);
+    expect(error).toMatchObject({ code: 'agent_closed', message: expect.stringContaining(id) });
+  });
+
+  test.concurrent('is closed again without complaint', async () => {
+    expect(await home.json(['close', id])).toMatchObject({ agent_id: id, status: 'completed', closed: [] });
+  });
+
+  test.concurrent('still shows all that was', async () => {
+    const view = { agent_id: id, status: 'completed', closed: true };
+    expect(await home.json<AgentView>(['status', id])).toMatchObject(view);
+    expect(await home.json(['tree', id])).toMatchObject({ agents: [view] });
+    const { items } = await home.json<{ items: Item[] }>(['items', id]);
+    expect(items.at(-1)).toMatchObject({ type: 'assistant_message' });
+    const { events } = await home.json<{ events: AgentEvent[] }>(['events', id, '-f']);
+    expect(events.at(-1)).toMatchObject({ type: 'agent.status', status: 'completed' });
+    expect(await home.json(['wait', id])).toMatchObject({ status: { [id]: { completed: 'color= key=' } } });
+    expect(await home.run(['attach', id])).toMatchObject({ code: 0, stdout: 'color= key=\n' });
+    const listed = await home.json<{ agents: AgentView[] }>(['ps']);
+    expect(listed.agents.map((agent) => agent.agent_id)).not.toContain(id);
+  });
+
+  test.concurrent('has no children that never were', async () => {
+    expect(await fails(home, ['status', `${id}/worker-1`])).toMatchObject({ code: 3 });
+  });
+});
+
+/** A session whose command was killed while its agent was at work. */
+async function abandoned(name: string): Promise<{ id: string; cwd: string }> {
+  const cwd = join(home.folder, name);
+  mkdirSync(cwd);
+  const running = home.start(['run', 'listen', ...script('listen.yaml')], { cwd });
+  const [, id = ''] = await running.says(/session (a\w{12})/);
+  await running.says(/shell · /);
+  running.child.kill('SIGKILL');
+  await running.ended;
+  return { id, cwd };
+}
+
+describe('a session that nobody works for', () => {
+  test.concurrent('answers all the same, takes a note and input, and says that nobody acts on it', async () => {
+    const { id, cwd } = await abandoned('asked');
+    expect(await home.json<AgentView>(['status', id])).toMatchObject({ status: 'running', closed: false });
+    expect(await home.json(['tree', id])).toMatchObject({ agents: [{ agent_id: id }] });
+    expect((await home.json<{ items: Item[] }>(['items', id])).items[0]).toMatchObject({
+      type: 'user_message',
+    });
+    expect((await home.json<{ events: AgentEvent[] }>(['events', id])).events[0]).toMatchObject({ seq: 1 });
+    const { agents } = await home.json<{ agents: AgentView[] }>(['ps']);
+    expect(agents.map((agent) => agent.agent_id)).toContain(id);
+    expect(await home.json(['note', id, ' left alone '])).toEqual({
+      agent_id: id,
+      thread_note: 'left alone',
+    });
+    const sent = await home.run(['send', id, 'are you there?']);
+    expect(sent.code).toBe(0);
+    expect(sent.stderr).toMatch(/nobody works for .*cadre attach/s);
+
+    // Whoever waits works for it.
+    writeFileSync(join(cwd, 'stop'), '');
+    const waited = await home.json<{ status: Record<string, unknown> }>(['wait', id, '--timeout', '90']);
+    expect(waited.status[id]).toEqual({ completed: 'the last I heard: are you there?' });
+  });
+
+  test.concurrent('can be interrupted and closed', async () => {
+    const { id } = await abandoned('ended');
+    const interrupted = await home.run(['interrupt', id, '--json', '--reason', 'enough']);
+    expectNoStack(interrupted);
+    expect(JSON.parse(interrupted.stdout)).toMatchObject({ status: 'interrupted', message: 'enough' });
+    expect(await home.json(['close', id])).toMatchObject({ status: 'interrupted', closed: [id] });
+    expect(await home.json<AgentView>(['status', id])).toMatchObject({ status: 'shutdown', closed: true });
+  });
+});
+
+// Alone, as it takes up every session that nobody works for.
+test('a worker without a queue picks up a session that nobody works for, and ends on SIGTERM', async () => {
+  const { id, cwd } = await abandoned('picked-up');
+  const worker = home.start(['worker']);
+  await worker.says(/Working for all local sessions/);
+  writeFileSync(join(cwd, 'stop'), '');
+  const { stdout } = await home.run(['send', id, 'go on', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ submission_id: expect.any(String) });
+  for (const end = Date.now() + 90_000; Date.now() < end; ) {
+    const { agents } = await home.json<{ agents: AgentView[] }>(['ps', '--all']);
+    if (agents.some((agent) => agent.agent_id === id && agent.closed)) break;
+  }
+  expect(await home.json<AgentView>(['status', id])).toMatchObject({ status: 'completed', closed: true });
+  worker.child.kill('SIGTERM');
+  const ended = await worker.ended;
+  expectNoStack(ended);
+  expect(ended.code).toBe(0);
+});
