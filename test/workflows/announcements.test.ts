@@ -1,15 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { Gate } from './gate.ts';
-import { call, heard, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import { call, heard, lines, never, say, spawn, wait, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
-const waitForAll = ({ items }: Seen) =>
-  wait(
-    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
-    { mode: 'all' },
-  );
 const notices = async (session: ScriptedSession, name = 'root') =>
   heard(await session.items(name)).filter((text) => text.startsWith('notice: agent'));
 
@@ -100,11 +95,7 @@ describe.concurrent("the end of a child's turn", () => {
     const session = await worker().start({
       script: lines({
         root: [spawn('x'), say('ok'), say('so that is that')],
-        'default-1': [
-          say('first'),
-          { fail: { code: 'model_refused', message: 'no more' } },
-          () => new Promise(() => {}),
-        ],
+        'default-1': [say('first'), { fail: { code: 'model_refused', message: 'no more' } }, never],
       }),
     });
     await session.untilFinal('root');
@@ -126,7 +117,7 @@ describe.concurrent("the end of a child's turn", () => {
     const session = await worker().start({
       script: lines({
         root: [spawn('x'), say('ok'), say('I see')],
-        'default-1': [() => new Promise(() => {})],
+        'default-1': [never],
       }),
     });
     await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');

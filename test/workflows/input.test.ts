@@ -1,16 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { Gate } from './gate.ts';
-import { call, heard, lastOutput, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import {
+  call,
+  heard,
+  lastOutput,
+  lines,
+  never,
+  outputs,
+  type Seen,
+  say,
+  spawn,
+  wait,
+  waitForAll,
+} from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
 const kinds = (items: Seen['items']) => items.map((item) => item.type);
-const waitForAll = ({ items }: Seen) =>
-  wait(
-    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
-    { mode: 'all' },
-  );
 
 describe.concurrent('input to a running agent', () => {
   test('comes before its next model call, after the outputs of its tools', async () => {
@@ -64,7 +71,7 @@ describe.concurrent('input to a running agent', () => {
 
   test('with interrupt stops its turn and starts another one', async () => {
     const session = await worker().start({
-      script: ({ items, turn }) => (turn === 1 ? new Promise(() => {}) : say(`heard ${heard(items).at(-1)}`)),
+      script: ({ items, turn }) => (turn === 1 ? never() : say(`heard ${heard(items).at(-1)}`)),
     });
     await session.until('root', ({ waiting_for }) => waiting_for === 'model');
     await session.send({ message: 'rather this', interrupt: true });
@@ -206,7 +213,7 @@ describe.concurrent('an agent that sends input', () => {
           wait(['default-1']),
           say('ok'),
         ],
-        'default-1': [({ turn }) => (turn === 1 ? new Promise(() => {}) : say('this then'))],
+        'default-1': [({ turn }) => (turn === 1 ? never() : say('this then'))],
       }),
     });
     await session.untilFinal();

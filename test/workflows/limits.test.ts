@@ -1,27 +1,32 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { call, heard, lastOutput, lines, outputs, type Say, type Seen, say, spawn, wait } from './script.ts';
+import {
+  call,
+  heard,
+  lastOutput,
+  lines,
+  outputs,
+  say,
+  spawn,
+  spawnAs,
+  spawned,
+  wait,
+  waitForAll,
+} from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
 const ONE_QUEUED = { max_threads: 1, when_full: 'queue' } as const;
 
-const spawned = (items: Seen['items']): string[] =>
-  outputs(items, 'spawn_agent').flatMap(({ agent_id }) => agent_id ?? []);
-const waitForAll = ({ items }: Seen): Say => wait(spawned(items), { mode: 'all' });
-const spawnAs = (agent_type: string): Say => call('spawn_agent', { message: 'x', agent_type });
-
 const untilListed = (session: ScriptedSession, name: string) =>
-  vi.waitFor(
-    async () => {
-      const { agents } = await session.tree();
-      expect(agents.map((agent) => agent.agent_id)).toContain(session.idOf(name));
-    },
-    { timeout: 20_000 },
-  );
+  eventually(async () => {
+    const { agents } = await session.tree();
+    expect(agents.map((agent) => agent.agent_id)).toContain(session.idOf(name));
+  });
 const untilSlotsUsed = (session: ScriptedSession, used: number) =>
-  vi.waitFor(async () => expect((await session.tree()).slots?.used).toBe(used), { timeout: 20_000 });
+  eventually(async () => expect((await session.tree()).slots?.used).toBe(used));
 
 describe.concurrent('agents.max_threads', () => {
   test('refuses the next agent, naming the holders, and does not count one that has finished', async () => {
@@ -232,8 +237,8 @@ describe.concurrent('a slot', () => {
         'default-1': [call('send_input', { id: 'tardy-1', message: 'more' }), say('never said')],
       }),
     });
-    await session.until('default-1', ({ current_tool }) => current_tool === 'send_input');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const asks = async () => expect(await session.eventsOf('agent.input.begin', 'default-1')).toHaveLength(1);
+    await eventually(asks);
     await session.agent('default-1').signal('interrupt');
     expect(await session.untilFinal('default-1')).toMatchObject({ status: 'interrupted' });
     expect(await session.untilFinal('tardy-1', 2)).toMatchObject({ message: 'second' });

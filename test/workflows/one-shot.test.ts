@@ -1,15 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { Gate } from './gate.ts';
-import { heard, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import { heard, lines, never, say, spawn, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
 const ONE_SHOT = { one_shot: true };
-const waitForAll = ({ items }: Seen) =>
-  wait(
-    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
-    { mode: 'all' },
-  );
 
 describe.concurrent('a one-shot root', () => {
   test('closes by itself when it has answered, and keeps its status', async () => {
@@ -86,7 +81,7 @@ describe.concurrent('a one-shot root', () => {
             return say('enough');
           },
         ],
-        'default-1': [() => new Promise(() => {})],
+        'default-1': [never],
       }),
     });
     expect(await session.result()).toMatchObject({
@@ -115,7 +110,7 @@ describe.concurrent('a one-shot root', () => {
   test('that was interrupted stays open for input, and then settles', async () => {
     const session = await worker().start({
       session: ONE_SHOT,
-      script: ({ turn }) => (turn === 1 ? new Promise(() => {}) : say('done after all')),
+      script: ({ turn }) => (turn === 1 ? never() : say('done after all')),
     });
     await session.until('root', ({ waiting_for }) => waiting_for === 'model');
     await session.agent().signal('interrupt');
@@ -150,7 +145,7 @@ describe.concurrent('a one-shot root', () => {
       session: ONE_SHOT,
       script: lines({
         root: [spawn('x'), say('first'), say('second')],
-        'default-1': [() => new Promise(() => {})],
+        'default-1': [never],
       }),
     });
     await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
@@ -161,6 +156,24 @@ describe.concurrent('a one-shot root', () => {
     expect(await session.untilFinal()).toMatchObject({ status: 'interrupted', closed: false });
     await session.send('go on');
     expect(await session.result()).toMatchObject({ status: 'completed', output: 'second' });
+  });
+
+  test('tells the end of each turn below it once, though all are closed at the end', async () => {
+    const session = await worker().start({
+      session: ONE_SHOT,
+      script: lines({
+        root: [spawn('x'), waitForAll, say('done')],
+        'default-1': [spawn('deeper'), waitForAll, say('report')],
+        'default-1/default-1': [say('deep report')],
+      }),
+    });
+    await session.result();
+    const final = (await session.eventsOf('agent.status')).filter(({ is_final }) => is_final);
+    expect(final.map(({ receiver_id, text }) => [receiver_id, text])).toEqual([
+      [session.idOf('default-1/default-1'), 'deep report'],
+      [session.idOf('default-1'), 'report'],
+      [session.id, 'done'],
+    ]);
   });
 
   test('adds up the tokens of its session', async () => {

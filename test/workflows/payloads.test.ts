@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { heard, lines, say } from './script.ts';
+import { heard, lines, never, say } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
@@ -97,7 +97,7 @@ describe.concurrent('other signals', () => {
 
   test('interrupt and shutdown work without any argument', async () => {
     const session = await worker().start({
-      script: ({ turn }) => (turn === 1 ? new Promise(() => {}) : say('going on')),
+      script: ({ turn }) => (turn === 1 ? never() : say('going on')),
     });
     await session.until('root', ({ waiting_for }) => waiting_for === 'model');
     await signalRaw(session, 'interrupt');

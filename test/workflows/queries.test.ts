@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type EventsPage, type Item, type ItemsPage, SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
-import { call, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import { eventually } from './eventually.ts';
+import { call, lines, say, spawn, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
-const waitForAll = ({ items }: Seen) =>
-  wait(
-    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
-    { mode: 'all' },
-  );
 
 describe.concurrent('queries', () => {
   test('answer on closed agents as well', async () => {
@@ -102,7 +98,7 @@ describe.concurrent('a note', () => {
       thread_note: 'main line',
     });
     expect(await session.status('default-1')).toMatchObject({ note: 'main line' });
-    await vi.waitFor(async () => expect((await session.tree()).agents[1]?.note).toBe('main line'));
+    await eventually(async () => expect((await session.tree()).agents[1]?.note).toBe('main line'));
     expect((await child.describe()).memo).toMatchObject({ note: 'main line' });
     expect(await child.executeUpdate('set_note', { args: [{ note: '  ' }] })).toMatchObject({
       thread_note: null,

@@ -58,6 +58,17 @@ export const spawn = (...messages: string[]): Say => ({
 });
 export const wait = (ids: string[], args: object = {}): Say => call('wait', { ids, ...args });
 
+export const spawnAs = (agent_type: string): Say => call('spawn_agent', { message: 'x', agent_type });
+/** Waits for all agents that this one has spawned. */
+export const waitForAll = ({ items }: Seen): Say => wait(spawned(items), { mode: 'all' });
+/** A line that is never said to its end. */
+export const never = (): Promise<never> => new Promise(() => {});
+
+/** The ids of the agents that were spawned, in order. */
+export function spawned(items: readonly Item[]): string[] {
+  return outputs(items, 'spawn_agent').flatMap(({ agent_id }) => agent_id ?? []);
+}
+
 /** The output of the newest call of that tool, parsed. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs of all tools
 export function lastOutput(items: readonly Item[], tool: string): any {

@@ -1,5 +1,4 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { vi } from 'vitest';
 import type {
   AgentEvent,
   AgentId,
@@ -11,10 +10,8 @@ import type {
   ItemsPage,
   TreeView,
 } from '../../protocol/index.ts';
+import { eventually } from './eventually.ts';
 import type { Play } from './scripted-activities.ts';
-
-/** Long, since the machine may be busy with other tests. */
-const PATIENCE_MS = 45_000;
 
 /** A session whose models and tools are scripted, seen as Temporal's own clients see it. Agents go by short names. */
 export class ScriptedSession {
@@ -79,17 +76,22 @@ export class ScriptedSession {
 
   /** Waits until the agent is there and its view is as wanted. */
   until(name: string, wanted: (view: AgentView) => boolean): Promise<AgentView> {
-    return vi.waitFor(
-      async () => {
-        const view = await this.status(name);
-        if (!wanted(view)) throw new Error(`${name} is ${JSON.stringify(view)}`);
-        return view;
-      },
-      { timeout: PATIENCE_MS, interval: 50 },
-    );
+    return eventually(async () => {
+      const view = await this.status(name);
+      if (!wanted(view)) throw new Error(`${name} is ${JSON.stringify(view)}`);
+      return view;
+    });
   }
 
-  untilFinal(name = 'root', turn = 1): Promise<AgentView> {
-    return this.until(name, (view) => view.is_final && view.turn >= turn);
+  /** Waits until that turn of the agent has ended, and the root has heard of it. */
+  async untilFinal(name = 'root', turn = 1): Promise<AgentView> {
+    const view = await this.until(name, (view) => view.is_final && view.turn >= turn);
+    const isHeard = (known: AgentView) =>
+      known.agent_id === view.agent_id && known.is_final && known.turn >= turn;
+    await eventually(async () => {
+      const { agents } = await this.tree();
+      if (!agents.some(isHeard)) throw new Error(`the root has not heard of turn ${turn} of ${name}`);
+    });
+    return view;
   }
 }

@@ -36,8 +36,11 @@ describe("the root's picture of its session", () => {
 
   test('takes no older report for news', () => {
     const tree = treeWith([CHILD]);
-    expect(tree.apply(reportOf(CHILD, 2, { status: 'completed', message: 'done' }))).toBe(true);
-    expect(tree.apply(reportOf(CHILD, 1, { status: 'running' }))).toBe(false);
+    const done = { status: 'completed', message: 'done' } as const;
+    expect(tree.apply(reportOf(CHILD, 2, done))).toEqual({ statusChanged: true });
+    expect(tree.apply(reportOf(CHILD, 1, { status: 'running' }))).toBeUndefined();
+    expect(tree.apply(reportOf(CHILD, 3, { ...done, closed: true }))).toEqual({ statusChanged: false });
+    expect(tree.apply(reportOf(CHILD, 4, { ...done, turn: 2 }))).toEqual({ statusChanged: true });
     expect(tree.report(CHILD)?.view).toMatchObject({ status: 'completed', message: 'done' });
     expect(tree.busy).toBe(false);
   });

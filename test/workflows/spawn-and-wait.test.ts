@@ -1,16 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Gate } from './gate.ts';
-import { call, heard, lastOutput, lines, outputs, type Say, type Seen, say, spawn, wait } from './script.ts';
+import { call, heard, lastOutput, lines, outputs, say, spawn, wait, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
-
-/** Waits for all agents that were spawned. */
-const waitForAll = ({ items }: Seen): Say =>
-  wait(
-    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
-    { mode: 'all' },
-  );
 
 describe.concurrent('an agent', () => {
   test('spawns three others, waits for all, closes them and answers', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { Gate } from './gate.ts';
-import { call, heard, lastOutput, lines, outputs, type Seen, say, spawn, wait } from './script.ts';
+import { call, heard, lastOutput, lines, never, outputs, say, spawn, wait, waitForAll } from './script.ts';
 import { ScriptedWorker, type WorkerChoices } from './scripted-worker.ts';
 import { expectSoundHistories } from './with-worker.ts';
 
@@ -12,12 +12,6 @@ beforeAll(async () => {
   connections = await connect();
 });
 afterAll(() => disconnect(connections));
-
-const waitForAll = ({ items }: Seen) =>
-  wait(
-    outputs(items, 'spawn_agent').map(({ agent_id }) => agent_id),
-    { mode: 'all' },
-  );
 
 async function withOwnWorker(
   choices: WorkerChoices,
@@ -49,7 +43,7 @@ describe.concurrent('a session', () => {
         tools: {
           act: ({ agent }) => {
             ran.push(agent);
-            return new Promise(() => {});
+            return never();
           },
         },
       });

@@ -1,0 +1,11 @@
+import { vi } from 'vitest';
+
+/** Long, since the machine may be busy with other tests. */
+const PATIENCE_MS = 45_000;
+/** Each look is a query, which is work for the agent's worker. */
+const LOOK_EVERY_MS = 150;
+
+/** Runs the check again and again until it passes. */
+export function eventually<T>(check: () => Promise<T>): Promise<T> {
+  return vi.waitFor(check, { timeout: PATIENCE_MS, interval: LOOK_EVERY_MS });
+}
