@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import {
+  closeAgentArguments,
+  collabTools,
+  sendInputArguments,
+  spawnAgentArguments,
+  waitArguments,
+} from '../../protocol/index.ts';
+
+describe('the arguments of collab', () => {
+  test.each([
+    ['spawn_agent without a task', spawnAgentArguments, {}],
+    [
+      'spawn_agent with message and items',
+      spawnAgentArguments,
+      { message: 'a', items: [{ type: 'text', text: 'b' }] },
+    ],
+    ['spawn_agent with a blank message', spawnAgentArguments, { message: ' \n' }],
+    ['spawn_agent with no items', spawnAgentArguments, { items: [] }],
+    ['spawn_agent with an unknown effort', spawnAgentArguments, { message: 'a', reasoning_effort: 'huge' }],
+    ['spawn_agent with no steps at all', spawnAgentArguments, { message: 'a', max_steps: 0 }],
+    ['spawn_agent with an unknown argument', spawnAgentArguments, { message: 'a', colour: 'red' }],
+    ['send_input without an id', sendInputArguments, { message: 'a' }],
+    ['send_input without input', sendInputArguments, { id: 'worker-1' }],
+    ['wait for nobody', waitArguments, { ids: [] }],
+    ['wait for no time', waitArguments, { ids: ['worker-1'], timeout_ms: 0 }],
+    ['wait for less than no time', waitArguments, { ids: ['worker-1'], timeout_ms: -1 }],
+    ['wait in an unknown mode', waitArguments, { ids: ['worker-1'], mode: 'some' }],
+    ['close_agent with an empty id', closeAgentArguments, { id: '' }],
+  ])('refuse %s', (_name, schema, args) => {
+    expect(schema.safeParse(args).success).toBe(false);
+  });
+
+  test('fill in what is left out', () => {
+    expect(waitArguments.parse({ ids: ['worker-1'] })).toEqual({ ids: ['worker-1'], mode: 'any' });
+    expect(sendInputArguments.parse({ id: 'worker-1', message: 'a' })).toEqual({
+      id: 'worker-1',
+      message: 'a',
+      interrupt: false,
+    });
+  });
+
+  test('take times out of range, which the wait clamps', () => {
+    for (const timeout_ms of [1, 999_999_999]) {
+      expect(waitArguments.parse({ ids: ['worker-1'], timeout_ms })).toMatchObject({ timeout_ms });
+    }
+  });
+
+  test('are described for each tool', () => {
+    expect(collabTools.map(({ name }) => name)).toEqual(['spawn_agent', 'send_input', 'wait', 'close_agent']);
+    for (const { description } of collabTools) expect(description.length).toBeGreaterThan(40);
+  });
+});
