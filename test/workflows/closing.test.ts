@@ -28,6 +28,31 @@ async function deepSession(): Promise<ScriptedSession> {
 }
 
 describe.concurrent('close_agent', () => {
+  // First, since it takes the longest.
+  test('of an agent that does not acknowledge terminates it after twenty seconds', async () => {
+    const session = await worker().start({
+      session: { one_shot: true },
+      script: lines({
+        root: [
+          call('spawn_agent', { message: 'x', agent_type: 'deaf' }),
+          call('close_agent', { id: 'deaf-1' }),
+          say('ok'),
+        ],
+      }),
+    });
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'ok' });
+    expect(lastOutput(await session.items(), 'close_agent')).toEqual({
+      status: 'running',
+      closed: [session.idOf('deaf-1')],
+    });
+    const end = (await session.eventsOf('tool.end')).find(({ name }) => name === 'close_agent');
+    expect(end?.duration_ms).toBeGreaterThanOrEqual(20_000);
+    expect((await session.agent('deaf-1').describe()).status.name).toBe('TERMINATED');
+    const { agents, slots } = await session.tree();
+    expect(agents[1]).toMatchObject({ agent_id: session.idOf('deaf-1'), is_final: true, closed: true });
+    expect(slots?.used).toBe(0);
+  });
+
   test('closes leaf first, and answers with the status before and all ids', async () => {
     const session = await worker().start({
       script: lines({
@@ -180,30 +205,6 @@ describe.concurrent('close_agent', () => {
     expect(await session.until('default-1', (view) => view.closed)).toMatchObject({ status: 'shutdown' });
     expect(await session.until('default-1/default-1', (view) => view.closed)).toMatchObject({ closed: true });
     expect((await session.items('default-1')).map((item) => item.type)).not.toContain('never said');
-  });
-
-  test('of an agent that does not acknowledge terminates it after twenty seconds', async () => {
-    const session = await worker().start({
-      session: { one_shot: true },
-      script: lines({
-        root: [
-          call('spawn_agent', { message: 'x', agent_type: 'deaf' }),
-          call('close_agent', { id: 'deaf-1' }),
-          say('ok'),
-        ],
-      }),
-    });
-    expect(await session.result()).toMatchObject({ status: 'completed', output: 'ok' });
-    expect(lastOutput(await session.items(), 'close_agent')).toEqual({
-      status: 'running',
-      closed: [session.idOf('deaf-1')],
-    });
-    const end = (await session.eventsOf('tool.end')).find(({ name }) => name === 'close_agent');
-    expect(end?.duration_ms).toBeGreaterThanOrEqual(20_000);
-    expect((await session.agent('deaf-1').describe()).status.name).toBe('TERMINATED');
-    const { agents, slots } = await session.tree();
-    expect(agents[1]).toMatchObject({ agent_id: session.idOf('deaf-1'), is_final: true, closed: true });
-    expect(slots?.used).toBe(0);
   });
 
   test('of an agent that was ended from outside says so', async () => {

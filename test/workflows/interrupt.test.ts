@@ -22,6 +22,45 @@ async function interrupted(session: ScriptedSession, name = 'root', payload?: un
   return Date.parse(stopped?.at ?? '') - Number(seconds) * 1_000 - Number(nanos) / 1e6;
 }
 
+// First, since these take the longest: a worker is taken for dead after fifteen seconds.
+describe.concurrent('a tool whose worker dies', () => {
+  test('and that has effects is not run again, and its outcome is told as unknown', async () => {
+    let runs = 0;
+    const session = await worker().start({
+      script: lines({ root: [call('mute'), say('I shall look')] }),
+      tools: {
+        mute: () => {
+          runs++;
+          return never();
+        },
+      },
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'I shall look' });
+    expect(lastOutput(await session.items(), 'mute').error).toMatchObject({
+      code: 'outcome_unknown',
+      hint: 'Look at what is there before you try again.',
+    });
+    expect(runs).toBe(1);
+  });
+
+  test('and that only reads is run again', async () => {
+    const gate = new Gate();
+    let runs = 0;
+    const session = await worker().start({
+      script: lines({ root: [{ calls: [{ name: 'mute', effects: 'none' }] }, say('there it is')] }),
+      tools: {
+        mute: async () => {
+          if (++runs === 1) await gate.opened;
+          return 'a file';
+        },
+      },
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'there it is' });
+    expect(lastOutput(await session.items(), 'mute')).toBe('a file');
+    expect(runs).toBe(2);
+  });
+});
+
 describe.concurrent('an interrupt', () => {
   test('stops a model call soon, and is told to the model later', async () => {
     const session = await worker().start({
@@ -178,43 +217,5 @@ describe.concurrent('an interrupt', () => {
     for (const session of sessions) {
       expect(await session.untilFinal('default-1')).toMatchObject({ status: 'interrupted' });
     }
-  });
-});
-
-describe.concurrent('a tool whose worker dies', () => {
-  test('and that has effects is not run again, and its outcome is told as unknown', async () => {
-    let runs = 0;
-    const session = await worker().start({
-      script: lines({ root: [call('mute'), say('I shall look')] }),
-      tools: {
-        mute: () => {
-          runs++;
-          return never();
-        },
-      },
-    });
-    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'I shall look' });
-    expect(lastOutput(await session.items(), 'mute').error).toMatchObject({
-      code: 'outcome_unknown',
-      hint: 'Look at what is there before you try again.',
-    });
-    expect(runs).toBe(1);
-  });
-
-  test('and that only reads is run again', async () => {
-    const gate = new Gate();
-    let runs = 0;
-    const session = await worker().start({
-      script: lines({ root: [{ calls: [{ name: 'mute', effects: 'none' }] }, say('there it is')] }),
-      tools: {
-        mute: async () => {
-          if (++runs === 1) await gate.opened;
-          return 'a file';
-        },
-      },
-    });
-    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'there it is' });
-    expect(lastOutput(await session.items(), 'mute')).toBe('a file');
-    expect(runs).toBe(2);
   });
 });
