@@ -77,6 +77,8 @@ export function parsePayload<T>(
     const { encoding, reason: why } = payload.undecodable;
     return { ok: false, reason: `the payload could not be decoded (encoding ${encoding}): ${why}` };
   }
+  if (ArrayBuffer.isView(payload))
+    return { ok: false, reason: 'Invalid input: expected object, received bytes' };
   const result = schema.safeParse(payload);
   if (result.success) return { ok: true, value: result.data };
   return { ok: false, reason: explain(result.error) };

@@ -89,7 +89,9 @@ test.concurrent('Ctrl-C twice leaves the session running, with a worker in the b
 test.concurrent('--timeout leaves the session running and ends with 6', async () => {
   const cwd = join(home.folder, 'timeout');
   mkdirSync(cwd);
-  const running = home.start(['run', 'listen', ...LISTEN, '--timeout', '3', '--json'], { cwd });
+  const running = home.start(['run', 'listen', ...script('listen-again.yaml'), '--timeout', '3', '--json'], {
+    cwd,
+  });
   const [, id = ''] = await running.says(/session (a\w{12})/);
   const failed = failureOf(await running.ended);
   expect(failed).toMatchObject({ code: 6, error: { code: 'timeout' }, printed: { session_id: id } });
