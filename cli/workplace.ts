@@ -15,9 +15,11 @@ import { TemporalLink } from './temporal-link.ts';
 /** A command that ends lets what runs finish for this long; the session goes on elsewhere. */
 const GRACE_MS = 3_000;
 
+const LOCAL = 'cadre-local/';
+
 /** The task queue of a local session: polled by whoever works for it, and by nobody else. */
 export function localQueue(session: SessionId): string {
-  return `cadre-local/${session}`;
+  return `${LOCAL}${session}`;
 }
 
 /** Where a command works: CADRE_HOME, the way to Temporal, and the sessions that this person serves. */
@@ -87,7 +89,7 @@ export class Workplace {
   /**
    * Does something with an agent. Where its session is local and nobody works for it, this process does meanwhile.
    *
-   * @throws CadreError `agent_not_found`
+   * @throws CadreError `agent_not_found`, or `no_worker` for a question to a queued session whose queue has none
    */
   async withAgent<T>(
     reference: string,
@@ -97,9 +99,21 @@ export class Workplace {
     const id = agentIdOf(reference);
     const { queue } = await this.link.reach((client) => client.get(id).describe());
     const local = await this.localSession(sessionOf(id), queue);
+    if (local === undefined && mode === 'answer') await this.#requireWorkers(queue);
     return serveWhileNeeded(local, mode, this.surroundings, () =>
       this.link.reach((client) => action(client.get(id), id)),
     );
+  }
+
+  /** Temporal would let the question wait for its whole time. */
+  async #requireWorkers(queue: string): Promise<void> {
+    if (await this.link.reach((client) => client.hasWorkers(queue))) return;
+    throw new CadreError('no_worker', `Nobody works for the queue ${queue}, so nobody can answer.`, {
+      hint: queue.startsWith(LOCAL)
+        ? 'It is a local session of another person or machine: `cadre attach` or `cadre worker` there works for it.'
+        : `Start a worker: cadre worker --queue ${queue}`,
+      retryable: true,
+    });
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import proto from '@temporalio/proto';
 import type { z } from 'zod';
 import { dataConverter } from '../codec/index.ts';
 import {
@@ -134,6 +135,20 @@ export class CadreClient {
   async list(filter: ListFilter = {}): Promise<AgentSummary[]> {
     try {
       return await listAgents(this.#client, filter);
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  /** Whether a worker has asked for work on the queue within the last five minutes; it may have ended since. */
+  async hasWorkers(queue: string): Promise<boolean> {
+    try {
+      const { pollers } = await this.#client.workflowService.describeTaskQueue({
+        namespace: this.namespace,
+        taskQueue: { name: queue },
+        taskQueueType: proto.temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+      });
+      return (pollers ?? []).length > 0;
     } catch (error) {
       throw translate(error);
     }

@@ -37,7 +37,8 @@ function installRuntime(to: Log): void {
 /**
  * Starts a worker that runs agents, their model calls and their tools on one task queue.
  *
- * @throws CadreError `temporal_unreachable` when nothing answers at the address
+ * @throws CadreError `temporal_unreachable` when nothing answers at the address, `config_invalid` when there is no such
+ * namespace
  */
 export async function createWorker(options: WorkerOptions): Promise<CadreWorker> {
   installRuntime(options.onLog ?? (() => {}));
@@ -56,6 +57,9 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     shutdownGraceTime: graceMs,
     shutdownForceTime: graceMs + FORCE_MS,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
+  }).catch(async (error: unknown) => {
+    if (options.connection === undefined) await connection.close();
+    throw translated(error, namespace);
   });
   const done = worker.run().finally(async () => {
     if (options.connection === undefined) await connection.close();
@@ -78,6 +82,16 @@ function activities(options: WorkerOptions, client: Client) {
     environment: options.environment ?? process.env,
     stateDir: options.stateDir,
     tools: options.tools ?? [],
+  });
+}
+
+/** The SDK asks for the namespace first, and gives whatever it hears in a text of its own. */
+function translated(error: unknown, namespace: string): unknown {
+  const notFound = error instanceof Error && /namespace .*not found/i.test(error.message);
+  if (!notFound) return error;
+  return new CadreError('config_invalid', `Temporal: Namespace ${namespace} is not found.`, {
+    hint: 'Check --namespace, TEMPORAL_NAMESPACE and temporal.namespace of the configuration.',
+    cause: error,
   });
 }
 

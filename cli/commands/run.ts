@@ -19,6 +19,7 @@ import type { Invocation } from '../invocation.ts';
 import { readText } from '../read-text.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import { Serving } from '../serving/serving.ts';
+import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import { agentSettingsOf, sessionSettingsOf, taskOf } from '../session-settings.ts';
 import { workerOptionsOf } from '../worker-options.ts';
 import { localQueue, Workplace } from '../workplace.ts';
@@ -99,8 +100,8 @@ export default async function run(
     const link = place.link.webAddress(id);
     output.info(`session ${id}${link === undefined ? '' : `  ${link}`}`);
     if (options.detach === true) {
-      if (!isQueued)
-        await startBackgroundWorker(id, place.files, workerOptionsOf(invocation.options)).serving();
+      if (isQueued) await tellIfUnserved(invocation, place, id);
+      else await startBackgroundWorker(id, place.files, workerOptionsOf(invocation.options)).serving();
       output.result({ session_id: id, ...(link === undefined ? {} : { web: link }) }, id);
       return EXIT.done;
     }

@@ -6,10 +6,13 @@ import type { Invocation } from '../invocation.ts';
 import { eventLine } from '../render/event-line.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import type { Serving } from '../serving/serving.ts';
+import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import type { Workplace } from '../workplace.ts';
 import { LiveTree } from './live-tree.ts';
 import { SessionFeed } from './session-feed.ts';
 import { onSignals } from './signals.ts';
+
+const UNSERVED_MS = 2_000;
 
 export interface FollowOptions {
   session: SessionId;
@@ -35,10 +38,12 @@ export async function follow(
   const { output } = invocation;
   const { session, serving } = options;
   const stop = new AbortController();
+  let hasLeft = false;
   const live = output.isLive ? new LiveTree(output) : undefined;
   const feed = new SessionFeed(session, async (id) => place.link.reach(async (client) => client.get(id)), {
     ...(live === undefined ? {} : { onTree: (agents) => live.show(agents) }),
     onEvent: (event) => {
+      if (hasLeft) return;
       if (output.format === 'jsonl') output.line(event);
       else if (live === undefined) printLine(eventLine(event));
     },
@@ -64,6 +69,12 @@ export async function follow(
     }
   });
 
+  if (serving === undefined) {
+    // Its workers may be on their way; if there are none, nothing would be seen at all.
+    sleep(UNSERVED_MS, undefined, { signal: stop.signal })
+      .then(() => tellIfUnserved(invocation, place, session))
+      .catch(() => {});
+  }
   const watching = feed.run(stop.signal);
   try {
     const first = await Promise.race([
@@ -72,11 +83,13 @@ export async function follow(
       ...(serving === undefined ? [] : [serving.failed]),
     ]);
     stop.abort();
-    await watching;
     if ('result' in first) {
+      await watching;
       const agents = await lastLook(feed, invocation);
       return { kind: 'ended', result: first.result, agents };
     }
+    // A look that is under way may take its time; what it brings belongs to nobody any more.
+    hasLeft = true;
     live?.end();
     await leave(invocation, place, options, first);
     return { kind: 'left', exitCode: first.exitCode };

@@ -15,6 +15,8 @@ export async function serveAllSessions(
   const serving = new Map<SessionId, Serving>();
   const closed = new Set<SessionId>();
   await place.files.prepare();
+  // With no session to be seen yet, a namespace that does not exist would never be noticed.
+  await place.link.reach((client) => client.list({ limit: 1 }));
   output.info('Working for all local sessions; Ctrl-C stops it.');
   while (!signal.aborted) {
     for (const { session_id: id } of await place.files.all()) {

@@ -92,7 +92,8 @@ export class Serving {
         failures = Date.now() - begun > GOOD_MS ? 1 : failures + 1;
         // Without a server there is nothing to give up for: it may come back, and so does its owner.
         const unreachable = error instanceof CadreError && error.code === 'temporal_unreachable';
-        if (failures >= TRIES && !unreachable) throw error;
+        const wrong = error instanceof CadreError && error.code === 'config_invalid';
+        if (wrong || (failures >= TRIES && !unreachable)) throw error;
         this.#around.trouble(`the worker stopped (${messageOf(error)}); trying again`);
         await this.#pause(RETRY_MS);
       } finally {

@@ -3,16 +3,22 @@ import type { Invocation } from '../invocation.ts';
 import { agentIdOf, localQueue, type Workplace } from '../workplace.ts';
 import { isServed } from './serving.ts';
 
-/** What was sent is kept, but nobody will act on it until somebody works for the session. */
+/** What was started or sent is kept, but nobody will act on it until somebody works for the session. */
 export async function tellIfUnserved(
-  invocation: Invocation,
+  { output }: Invocation,
   place: Workplace,
   reference: string,
 ): Promise<void> {
   const session = sessionOf(agentIdOf(reference));
-  const { queue, closed } = await place.link.client.get(session).describe();
-  if (closed || queue !== localQueue(session) || (await isServed(place.session(session)))) return;
-  invocation.output.warn(
-    `nobody works for ${session} now: \`cadre attach ${session}\` does, or \`cadre worker\`.`,
-  );
+  const { client } = place.link;
+  const { queue, closed } = await client.get(session).describe();
+  if (closed) return;
+  if (queue === localQueue(session)) {
+    if (await isServed(place.session(session))) return;
+    output.warn(`nobody works for ${session} now: \`cadre attach ${session}\` does, or \`cadre worker\`.`);
+  } else if (!(await client.hasWorkers(queue))) {
+    output.warn(
+      `nobody works for the queue ${queue}: ${session} waits until \`cadre worker --queue ${queue}\` does.`,
+    );
+  }
 }

@@ -1,0 +1,87 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { AgentView } from '../../protocol/index.ts';
+import { CadreHome, SCRIPTS } from './cadre-home.ts';
+import { expectNoStack, fails, failureOf } from './failures.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const home = new CadreHome();
+beforeAll(() => mkdirSync(home.folder, { recursive: true }));
+afterAll(() => home.remove());
+
+const KEYS = [
+  '-c',
+  'model_provider=script',
+  '-c',
+  `model_providers.script.script="${join(SCRIPTS, 'keys.yaml')}"`,
+];
+
+test('a session on a queue without a worker waits, and the command says for what; a worker that comes takes it up', async () => {
+  const options = { cwd: home.folder, env: { COLOR: 'of the client' } };
+  const running = home.start(['run', 'look', '--queue', 'mine', ...KEYS], options);
+  const [, id = ''] = await running.says(/session (a\w{12})/);
+  await running.says(/nobody works for the queue mine: .*cadre worker --queue mine/);
+
+  const asked = await fails(home, ['status', id]);
+  expect(asked).toMatchObject({ code: 69, error: { code: 'no_worker', retryable: true } });
+  expect(asked.error.hint).toContain('cadre worker');
+  const { agents } = await home.json<{ agents: AgentView[] }>(['ps']);
+  expect(agents).toMatchObject([{ agent_id: id, queue: 'mine' }]);
+  const detached = await home.run(['run', '--detach', 'look', '--queue', 'mine', ...KEYS], options);
+  expect(detached).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('nobody works for the queue mine'),
+  });
+
+  const worker = home.start(['worker', '--queue', 'mine'], { env: { COLOR: 'of the worker' } });
+  // The commands of a queued session have the environment of its worker.
+  expect(await running.ended).toMatchObject({ code: 0, stdout: 'color=of the worker key=\n' });
+  const second = detached.stdout.trim();
+  const waited = await home.json<{ status: Record<string, unknown> }>(['wait', second, '--timeout', '60']);
+  expect(waited.status[second]).toEqual({ completed: 'color=of the worker key=' });
+  expect(await home.json<AgentView>(['status', id])).toMatchObject({ closed: true });
+
+  worker.child.kill('SIGINT');
+  const ended = await worker.ended;
+  expectNoStack(ended);
+  expect(ended.code).toBe(0);
+});
+
+test('Ctrl-C twice and --timeout leave a queued session to its workers, and start none here', async () => {
+  const args = ['run', 'look', '--queue', 'empty', '--json', ...KEYS];
+  const timed = failureOf(await home.run([...args, '--timeout', '1'], { cwd: home.folder }));
+  expect(timed).toMatchObject({ code: 6, error: { code: 'timeout' } });
+  const running = home.start(args, { cwd: home.folder });
+  await running.says(/nobody works for the queue empty/);
+  running.child.kill('SIGINT');
+  await running.says(/Interrupting/);
+  running.child.kill('SIGINT');
+  const ended = await running.ended;
+  expect(failureOf(ended)).toMatchObject({ code: 130, error: { code: 'interrupted' } });
+  expect(ended.stderr).toContain('the workers of its queue go on');
+  // The server alone.
+  expect(home.pids()).toHaveLength(1);
+});
+
+test('tools that cannot be loaded, and a module without any, end a worker with 2', async () => {
+  for (const [file, message] of [
+    ['no-such-file.mjs', /cannot be loaded/],
+    [join(SCRIPTS, 'keys.yaml'), /cannot be loaded/],
+    [new URL('./failures.ts', import.meta.url).pathname, /exports no tools|cannot be loaded/],
+  ] as const) {
+    const { code, error } = await fails(home, ['worker', '--queue', 'q', '--tools', file]);
+    expect(code).toBe(2);
+    expect(error).toMatchObject({ code: 'usage', message: expect.stringMatching(message) });
+  }
+});
+
+test('a namespace that does not exist is wrong configuration', async () => {
+  for (const args of [['ps'], ['run', 'hello', ...KEYS], ['worker', '--queue', 'q'], ['worker']]) {
+    const { code, error } = await fails(home, [...args, '--namespace', 'nowhere']);
+    expect(code).toBe(2);
+    expect(error).toMatchObject({ code: 'config_invalid', hint: expect.stringContaining('--namespace') });
+    expect(error.message).toContain('nowhere');
+  }
+});
