@@ -113,8 +113,9 @@ export class AgentState {
 
   get view(): AgentView {
     const { identity, standing, settings } = this;
-    // Input that waits for a slot: the last turn's end is no longer the last word.
-    const about = standing.isFinal && this.closing === undefined && this.inbox.hasInput;
+    // What waits for a slot: the last turn's end is no longer the last word.
+    const waits = standing.queued || this.inbox.hasInput;
+    const about = standing.isFinal && this.closing === undefined && waits;
     return {
       agent_id: identity.agent_id,
       session_id: identity.session_id,

@@ -54,7 +54,8 @@ export function recordReport(root: AgentState, report: Report): boolean {
   if (closed) {
     grant(root, tree.slots.closed(id));
     tree.unwatch(id);
-  } else if (isFinal) {
+  } else if (isFinal && change.statusChanged) {
+    // Not for a mere note: the agent may stand in line for its next turn.
     grant(root, tree.slots.turnEnded(id));
   }
   for (const watcher of tree.watchersOf(id)) {

@@ -54,7 +54,7 @@ export class SessionTree {
   granted(id: AgentId, now: number): void {
     const report = this.#reports.get(id);
     if (report === undefined || report.view.status === 'running') return;
-    const { queued: _queued, message: _message, ...view } = report.view;
+    const { queued: _queued, waiting_for: _slot, message: _message, ...view } = report.view;
     const at = new Date(now).toISOString();
     this.#reports.set(id, {
       ...report,

@@ -76,15 +76,11 @@ export class Slots {
     return outcome;
   }
 
+  /** Asked for another agent, which may already work, wait, or stand in line under a request of its own. */
   reserve(claim: Claim, queue: boolean): SlotOutcome {
-    if (this.#working.has(claim.agent)) return GRANTED;
-    if (this.#lent.has(claim.agent)) return GRANTED;
-    if (this.#free > 0) {
-      this.#working.add(claim.agent);
-      return GRANTED;
-    }
+    if (this.#lent.has(claim.agent) || this.#take(claim)) return GRANTED;
     if (queue) {
-      lineUp(this.#queue, claim);
+      if (placeOf(this.#queue, claim) < 0) this.#queue.push(claim);
       return QUEUED;
     }
     const holders = [...this.#working].join(', ');
@@ -120,15 +116,22 @@ export class Slots {
     return this.#grant();
   }
 
+  /** Asked by the agent that is about to work; whoever asked for it before, this is the request that it waits for. */
   reclaim(claim: Claim): SlotOutcome {
-    if (!this.#lent.has(claim.agent)) return this.reserve(claim, true);
-    if (this.#free > 0) {
-      this.#lent.delete(claim.agent);
-      this.#working.add(claim.agent);
-      return GRANTED;
-    }
-    lineUp(this.#reclaiming, claim);
+    if (this.#take(claim)) return GRANTED;
+    const line = this.#lent.has(claim.agent) ? this.#reclaiming : this.#queue;
+    const place = placeOf(line, claim);
+    if (place < 0) line.push(claim);
+    else line[place] = claim;
     return QUEUED;
+  }
+
+  #take({ agent }: Claim): boolean {
+    if (this.#working.has(agent)) return true;
+    if (this.#free <= 0) return false;
+    this.#lent.delete(agent);
+    this.#working.add(agent);
+    return true;
   }
 
   get #free(): number {
@@ -166,11 +169,9 @@ export class Slots {
   }
 }
 
-/** One place for each agent: one that asks again keeps its place, and its newest request is answered. */
-function lineUp(line: Claim[], claim: Claim): void {
-  const place = line.findIndex((waiting) => waiting.agent === claim.agent);
-  if (place < 0) line.push(claim);
-  else line[place] = claim;
+/** One place in a line for each agent: one for which somebody asks again keeps it. */
+function placeOf(line: Claim[], claim: Claim): number {
+  return line.findIndex((waiting) => waiting.agent === claim.agent);
 }
 
 function refused(code: ErrorBody['code'], message: string, hint: string): SlotOutcome {

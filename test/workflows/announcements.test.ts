@@ -149,6 +149,33 @@ describe.concurrent("the end of a child's turn", () => {
     ]);
   });
 
+  test('wakes an idle parent that has to stand in line for a slot first', async () => {
+    const [left, right, again] = [new Gate(), new Gate(), new Gate()];
+    const session = await worker().start({
+      limits: { wake_parent: true, max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [spawn('left', 'right'), say('ok'), say('I see'), say('I see'), say('I see')],
+        'default-1': [spawn('deeper'), say('later'), say('woken')],
+        'default-2': [
+          () => right.opened.then(() => say('right')),
+          () => again.opened.then(() => say('more')),
+        ],
+        'default-1/default-1': [() => left.opened.then(() => say('deep'))],
+      }),
+    });
+    await session.until('default-1', ({ turn, is_final }) => turn === 1 && is_final);
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'model');
+    right.open();
+    await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.send('once more', 'default-2');
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'slot');
+    left.open();
+    const waiting = await session.until('default-1', ({ waiting_for }) => waiting_for === 'slot');
+    expect(waiting).toMatchObject({ status: 'pending_init', is_final: false, queued: true });
+    again.open();
+    expect(await session.untilFinal('default-1', 2)).toMatchObject({ message: 'woken' });
+  });
+
   test('wakes an idle parent where agents.wake_parent says so', async () => {
     const gate = new Gate();
     const session = await worker().start({

@@ -183,6 +183,23 @@ describe.concurrent('agents.max_threads', () => {
     });
   });
 
+  test('lets an agent start that stands in line when another one reserves a slot for it', async () => {
+    const session = await worker().start({
+      limits: ONE_QUEUED,
+      script: lines({
+        root: [spawnAs('tardy'), waitForAll, spawn('one'), say('ok')],
+        'tardy-1': [say('first'), ({ items }) => say(`heard ${heard(items).slice(1).join(', ')}`)],
+        'default-1': [call('send_input', { id: 'tardy-1', message: 'from a sibling' }), say('sent')],
+      }),
+    });
+    const asks = async () => expect(await session.eventsOf('agent.input.begin', 'default-1')).toHaveLength(1);
+    await eventually(asks);
+    await session.send('from a person', 'tardy-1');
+    expect(await session.untilFinal('tardy-1', 2)).toMatchObject({
+      message: 'heard from a person, from a sibling',
+    });
+  });
+
   test('makes input from a person wait for a slot', async () => {
     const gate = new Gate();
     const session = await worker().start({

@@ -47,11 +47,14 @@ describe("the root's picture of its session", () => {
 
   test('shows an idle agent that was granted a slot as running, without its last answer', () => {
     const tree = treeWith([CHILD]);
-    tree.apply(reportOf(CHILD, 1, { status: 'completed', message: 'done', queued: true }));
+    tree.apply(
+      reportOf(CHILD, 1, { status: 'completed', message: 'done', queued: true, waiting_for: 'slot' }),
+    );
     tree.granted(CHILD, NOON);
     expect(tree.report(CHILD)?.view).toMatchObject({ status: 'running', is_final: false });
     expect(tree.report(CHILD)?.view).not.toHaveProperty('message');
     expect(tree.report(CHILD)?.view).not.toHaveProperty('queued');
+    expect(tree.report(CHILD)?.view).not.toHaveProperty('waiting_for');
     expect(tree.busy).toBe(true);
     tree.granted(agentId('nobody-1'), NOON);
     expect(tree.ids).toEqual([CHILD]);

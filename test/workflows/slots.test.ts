@@ -55,13 +55,14 @@ describe('the ledger of slots', () => {
     expect(slots.turnEnded(C)).toEqual([]);
   });
 
-  test('keeps the place of a claim that is made anew, and answers the newest request', () => {
+  test('keeps the place of an agent that asks itself, and answers its own request', () => {
     const slots = new Slots(limits());
     slots.reserve(claim(A), true);
-    slots.reserve(claim(B, 'old'), true);
+    slots.reserve(claim(B, 'of a sender'), true);
     slots.reserve(claim(C), true);
-    slots.reserve(claim(B, 'new'), true);
-    expect(slots.turnEnded(A)).toEqual([claim(B, 'new')]);
+    slots.reclaim(claim(B, 'of its own'));
+    slots.reserve(claim(B, 'of another sender'), true);
+    expect(slots.turnEnded(A)).toEqual([claim(B, 'of its own')]);
     expect(slots.turnEnded(B)).toEqual([claim(C)]);
   });
 
@@ -187,6 +188,7 @@ class Account {
         // To one that works, waits or lends nothing changes: it goes on by itself.
         if (this.lending.has(agent))
           expect(this.slots.reserve(request, act === 'send or queue')).toEqual(GRANTED);
+        else if (this.#waits(agent)) this.slots.reserve(request, act === 'send or queue');
         else this.#take(this.slots.reserve(request, act === 'send or queue'), request);
         return;
       case 'start turn':
@@ -215,6 +217,11 @@ class Account {
         this.slots = new Slots(this.#limits, JSON.parse(JSON.stringify(this.slots.carry)));
         return;
     }
+  }
+
+  /** Under the request of whoever asked first, or, once it has asked itself, its own. */
+  #waits(agent: AgentId): boolean {
+    return this.owed.some(({ claim }) => claim.agent === agent);
   }
 
   #take(outcome: SlotOutcome, request: Claim, reclaims = false): void {
