@@ -26,7 +26,7 @@ test('the settings of the root are those of the configuration, and make sense to
     choices({
       sandbox_mode: 'read-only',
       reasoning_effort: 'low',
-      agents: { max_depth: 1, dialect: 'named' },
+      agents: { max_depth: 1 },
     }),
   );
   expect(agentSettingsSchema.parse(settings)).toEqual(settings);
@@ -38,7 +38,7 @@ test('the settings of the root are those of the configuration, and make sense to
     working_directory: '/work',
     sandbox_mode: 'read-only',
     approval_policy: 'on-request',
-    dialect: 'named',
+    dialect: 'collab',
     limits: { max_depth: 1, max_steps: 200 },
   });
 });
