@@ -48,11 +48,12 @@ export function createActivities(deps: ActivityDeps) {
     async (request: Wire<R>): Promise<A> =>
       run({ ...request, agent: await settings.complete(request.agent) } as unknown as R);
 
+  const conversations = new ConversationCache();
   const model = createModelActivity({
     sessions,
     providers,
-    conversations: new ConversationCache(),
-    readPrefix: conversationReader(deps.client),
+    conversations,
+    readItems: conversationReader(deps.client),
     instructionsFor,
     offeredTools: (agent, session) => offeredTools(agent, session, tools),
     planCall: (agent, session, call) => planCall(agent, session, tools, call),
@@ -60,6 +61,7 @@ export function createActivities(deps: ActivityDeps) {
   const toolActivities = createToolActivities({
     sessions,
     tools,
+    remember: (agent, callId, output) => conversations.remember(agent, callId, output),
     stateDir: deps.stateDir,
     fallbackEnvironment: filterEnvironment(deps.environment),
   });

@@ -1,7 +1,7 @@
 import type { ErrorBody } from './errors.ts';
 import type { PlanStep } from './events.ts';
 import type { AgentId, SessionId } from './ids.ts';
-import type { Item, ToolCall } from './items.ts';
+import type { Item, ToolCall, ToolOutput } from './items.ts';
 import type { AgentSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 
@@ -34,11 +34,22 @@ export type AgentReference = Omit<AgentContext, 'settings'> & { settings?: Agent
 /** A request as the workflow sends it. */
 export type Wire<R extends { agent: AgentContext }> = Omit<R, 'agent'> & { agent: AgentReference };
 
+/**
+ * The output of a tool whose text already stands in the history, as the result of the tool's activity. The worker that
+ * ran it remembers the text; another one reads it from the agent.
+ */
+export interface OutputReference {
+  type: 'output_reference';
+  /** The item with an empty text in place; the digest heeds the order of its fields. */
+  of: ToolOutput;
+}
+export type FreshItem = Item | OutputReference;
+
 export interface ModelRequest {
   agent: AgentContext;
   pointer: ConversationPointer;
   /** The newest items: those which the last model call of this agent neither saw nor made. */
-  fresh: Item[];
+  fresh: FreshItem[];
   /** Offer no tools: the turn's steps are used up and this call asks for a hand-back. */
   final: boolean;
 }

@@ -5,24 +5,22 @@ import {
   isCancellation,
   scheduleActivity,
 } from '@temporalio/workflow';
-import {
-  type AgentSettings,
-  ERROR_CODES,
-  type ErrorCode,
-  MODEL_RETRY_FIRST_MS,
-  MODEL_RETRY_MOST_MS,
-  type ModelAnswer,
-  type ModelRequest,
-  modelRetryWaitMs,
-  type PlannedCall,
-  type RoleAnswer,
-  type RoleRequest,
-  type TerminateAnswer,
-  type TerminateRequest,
-  type ToolAnswer,
-  type ToolRequest,
-  type Wire,
+import { ERROR_CODES } from '../protocol/errors.ts';
+import type {
+  AgentSettings,
+  ErrorCode,
+  ModelAnswer,
+  ModelRequest,
+  PlannedCall,
+  RoleAnswer,
+  RoleRequest,
+  TerminateAnswer,
+  TerminateRequest,
+  ToolAnswer,
+  ToolRequest,
+  Wire,
 } from '../protocol/index.ts';
+import { MODEL_RETRY_FIRST_MS, MODEL_RETRY_MOST_MS, modelRetryWaitMs } from '../protocol/model-retry.ts';
 
 /** A worker beats every 250 ms; one that is silent this long is taken for dead. */
 const HEARTBEAT_TIMEOUT = '15 seconds';

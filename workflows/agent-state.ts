@@ -1,20 +1,20 @@
 import { workflowInfo } from '@temporalio/workflow';
-import {
-  type Acknowledge,
-  type AgentIdentity,
-  type AgentInput,
-  type AgentReference,
-  type AgentSettings,
-  type AgentView,
-  type EventBody,
-  type LookupAnswer,
-  type Mail,
-  nameOf,
-  type Report,
-  type RoleAnswer,
-  type SessionSettings,
-  type SlotAnswer,
-  type TreeView,
+import { nameOf } from '../protocol/ids.ts';
+import type {
+  Acknowledge,
+  AgentIdentity,
+  AgentInput,
+  AgentReference,
+  AgentSettings,
+  AgentView,
+  EventBody,
+  LookupAnswer,
+  Mail,
+  Report,
+  RoleAnswer,
+  SessionSettings,
+  SlotAnswer,
+  TreeView,
 } from '../protocol/index.ts';
 import type { AgentCarry } from './carry.ts';
 import { Children } from './children.ts';

@@ -1,11 +1,6 @@
 import { allHandlersFinished, CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
-import {
-  type AgentInput,
-  type AgentResult,
-  normalizeNote,
-  type RoleAnswer,
-  type RoleRequest,
-} from '../protocol/index.ts';
+import type { AgentInput, AgentResult, RoleAnswer, RoleRequest } from '../protocol/index.ts';
+import { normalizeNote } from '../protocol/messages.ts';
 import { problemOf, resolveRole } from './activity-calls.ts';
 import { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';

@@ -1,5 +1,5 @@
-import type { AgentId, Report } from '../protocol/index.ts';
-import { isFinal, type Status } from '../protocol/index.ts';
+import type { AgentId, Report, Status } from '../protocol/index.ts';
+import { isFinal } from '../protocol/status.ts';
 
 /** What an agent knows of another one: a child of its, or one it watches. */
 export interface Known {

@@ -1,5 +1,6 @@
 import { allHandlersFinished, condition } from '@temporalio/workflow';
-import { type AgentId, type AgentResult, addUsage, type Usage } from '../protocol/index.ts';
+import type { AgentId, AgentResult, Usage } from '../protocol/index.ts';
+import { addUsage } from '../protocol/usage.ts';
 import type { AgentState } from './agent-state.ts';
 import { closeAgent } from './operations/close.ts';
 

@@ -1,5 +1,5 @@
-import type { ConversationPointer } from '../protocol/index.ts';
-import { type AgentId, EMPTY_DIGEST, extendDigest, type Item, type ItemsPage } from '../protocol/index.ts';
+import { EMPTY_DIGEST, extendDigest } from '../protocol/digest.ts';
+import type { AgentId, ConversationPointer, FreshItem, Item, ItemsPage } from '../protocol/index.ts';
 
 export interface ConversationCarry {
   items: Item[];
@@ -9,18 +9,22 @@ export interface ConversationCarry {
   bytes: number;
 }
 
+/** Shorter outputs are repeated, in characters: a reference that has to be read again costs more than they do. */
+const REFERRED_LENGTH = 500;
 /** The items of a page of the `items` query take at most this; with what is around them it stays below 400 KiB. */
 const PAGE_BYTES = 400 * 1024 - 512;
 
 /**
  * The items of the agent, with the digest that proves them. The model's activity gets a pointer and the fresh
- * items only, so that each item enters the history once or twice and never again.
+ * items only, long outputs by reference, so that each item enters the history once, or twice where it is short.
  */
 export class Conversation {
   readonly #items: Item[];
   #digest: string;
   #known: number;
   #bytes: number;
+  /** Calls whose outputs a worker has made since the last model call. */
+  readonly #made = new Set<string>();
 
   constructor(carry: ConversationCarry = { items: [], digest: EMPTY_DIGEST, known: 0, bytes: 0 }) {
     this.#items = [...carry.items];
@@ -41,10 +45,16 @@ export class Conversation {
   appendKnown(items: Item[]): void {
     this.append(...items);
     this.#known = this.#items.length;
+    this.#made.clear();
   }
 
-  get fresh(): Item[] {
-    return this.#items.slice(this.#known);
+  /** The output of this call came from a worker, which remembers it: the next model call need not repeat it. */
+  madeByWorker(callId: string): void {
+    this.#made.add(callId);
+  }
+
+  get fresh(): FreshItem[] {
+    return this.#items.slice(this.#known).map((item) => this.#withoutText(item));
   }
 
   get items(): readonly Item[] {
@@ -54,6 +64,12 @@ export class Conversation {
   /** Size as JSON. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  #withoutText(item: Item): FreshItem {
+    if (item.type !== 'tool_output' || item.output.length < REFERRED_LENGTH) return item;
+    if (!this.#made.has(item.call_id)) return item;
+    return { type: 'output_reference', of: { ...item, output: '' } };
   }
 
   pointer(agentId: AgentId, runId: string): ConversationPointer {

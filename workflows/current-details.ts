@@ -1,4 +1,5 @@
-import { type AgentView, formatDuration, type PlanStep } from '../protocol/index.ts';
+import type { AgentView, PlanStep } from '../protocol/index.ts';
+import { formatDuration } from '../protocol/status.ts';
 
 const MESSAGE_SHOWN = 1_000;
 const MARK: Record<PlanStep['status'], string> = { completed: 'x', in_progress: '~', pending: ' ' };

@@ -1,25 +1,22 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
+import type { NoteAnswer, SendInput, SubmissionAnswer } from '../protocol/index.ts';
+import { INTERNAL_SIGNAL, mailSchema } from '../protocol/internal.ts';
 import {
   eventsQuerySchema,
   explain,
-  INTERNAL_SIGNAL,
   interruptSchema,
   itemsQuerySchema,
-  mailSchema,
-  type NoteAnswer,
   normalizeNote,
   parsePayload,
   QUERIES,
-  type SendInput,
   SIGNALS,
-  type SubmissionAnswer,
   sendInputSchema,
   setNoteSchema,
   shutdownSchema,
   UPDATES,
-} from '../protocol/index.ts';
+} from '../protocol/messages.ts';
 import type { AgentState } from './agent-state.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { AgentId, ContentPart, Item } from '../protocol/index.ts';
-import { textMessage } from '../protocol/index.ts';
+import { textMessage } from '../protocol/items.ts';
 
 /** Input from a person, a program or another agent. */
 export interface Input {

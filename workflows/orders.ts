@@ -1,12 +1,6 @@
 import { condition } from '@temporalio/workflow';
-import {
-  type Acknowledge,
-  type AgentId,
-  formatAnnouncement,
-  isFinal,
-  type Mail,
-  type Report,
-} from '../protocol/index.ts';
+import type { Acknowledge, AgentId, Mail, Report } from '../protocol/index.ts';
+import { formatAnnouncement, isFinal } from '../protocol/status.ts';
 import type { AgentState } from './agent-state.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { interruptTurn } from './operations/interrupt.ts';

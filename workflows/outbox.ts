@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope, getExternalWorkflowHandle } from '@temporalio/workflow';
-import { type AgentId, INTERNAL_SIGNAL, type Mail } from '../protocol/index.ts';
+import type { AgentId, Mail } from '../protocol/index.ts';
+import { INTERNAL_SIGNAL } from '../protocol/internal.ts';
 
 const MISSING = 'ExternalWorkflowExecutionNotFound';
 

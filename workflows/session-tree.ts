@@ -1,12 +1,6 @@
-import {
-  type AgentId,
-  type AgentView,
-  isFinal,
-  type Limits,
-  type Report,
-  resolveReference,
-  type SessionId,
-} from '../protocol/index.ts';
+import { resolveReference } from '../protocol/ids.ts';
+import type { AgentId, AgentView, Limits, Report, SessionId } from '../protocol/index.ts';
+import { isFinal } from '../protocol/status.ts';
 import { Slots, type SlotsCarry } from './slots.ts';
 
 export interface SessionTreeCarry {

@@ -1,13 +1,6 @@
-import type { ErrorCode } from '../protocol/index.ts';
-import {
-  addUsage,
-  isFinal,
-  noUsage,
-  type PlanStep,
-  type Status,
-  type Usage,
-  type WaitingFor,
-} from '../protocol/index.ts';
+import type { ErrorCode, PlanStep, Status, Usage, WaitingFor } from '../protocol/index.ts';
+import { isFinal } from '../protocol/status.ts';
+import { addUsage, noUsage } from '../protocol/usage.ts';
 
 export interface StandingCarry {
   status: Status;

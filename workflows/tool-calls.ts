@@ -1,10 +1,5 @@
-import {
-  type Item,
-  type PlannedCall,
-  refusalOutput,
-  type ToolCall,
-  type ToolOutput,
-} from '../protocol/index.ts';
+import { refusalOutput } from '../protocol/errors.ts';
+import type { Item, PlannedCall, ToolCall, ToolOutput } from '../protocol/index.ts';
 import { callTool, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
@@ -131,6 +126,7 @@ async function work(
       agent.emit({ type: 'plan.updated', ...answer.plan });
     }
     if (answer.approval_missing === true) agent.standing.missApproval(Date.now());
+    agent.conversation.madeByWorker(plan.call_id);
     const { output: text, success, handle } = answer;
     return { ...output(plan, text, success), ...(handle === undefined ? {} : { handle }) };
   } catch (error) {

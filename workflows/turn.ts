@@ -1,5 +1,6 @@
 import { condition, isCancellation, workflowInfo } from '@temporalio/workflow';
-import { type ErrorCode, type Item, type ModelAnswer, plainText } from '../protocol/index.ts';
+import type { ErrorCode, Item, ModelAnswer } from '../protocol/index.ts';
+import { plainText } from '../protocol/items.ts';
 import { callModel, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { RunningTurn } from './running-turn.ts';

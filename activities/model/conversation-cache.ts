@@ -6,6 +6,7 @@ import {
   type ConversationPointer,
   EMPTY_DIGEST,
   extendDigest,
+  type FreshItem,
   type Item,
 } from '../../protocol/index.ts';
 
@@ -18,18 +19,24 @@ interface Kept {
   sizes: number[];
 }
 
-/** Reads the first `count` items of a conversation from its agent. */
-export type ReadPrefix = (pointer: ConversationPointer, count: number) => Promise<Item[]>;
+/** Reads the items from `from` up to, but without, `to` from the agent of a conversation. */
+export type ReadItems = (pointer: ConversationPointer, from: number, to: number) => Promise<Item[]>;
 
 /** Re-reads replay workflows that are not cached, so only a few may run at once in a process. */
 const rereads = pLimit(4);
 
 /**
- * The conversations that this worker has seen lately. A model call brings only a pointer and the newest items; what
- * comes before them is found here, or read again from the agent. The digest proves that it is the right one.
+ * The conversations that this worker has seen lately, and the outputs of the tools it ran. A model call brings only a
+ * pointer and the newest items; what comes before them, and the text of outputs, is found here, or read again from the
+ * agent. The digest proves that it is the right one.
  */
 export class ConversationCache {
   readonly #kept: LRUCache<AgentId, Kept>;
+  /** Outputs of calls that no model call has brought into a conversation yet. */
+  readonly #outputs = new LRUCache<string, string>({
+    maxSize: 50_000_000,
+    sizeCalculation: (output) => 1 + output.length,
+  });
 
   /** @param limits the most conversations, and the most characters of JSON over all of them */
   constructor(limits: { conversations?: number; characters?: number } = {}) {
@@ -45,12 +52,11 @@ export class ConversationCache {
    *
    * @throws CadreError (retryable) when neither the cache nor a fresh read leads to the digest of the pointer
    */
-  async resolve(pointer: ConversationPointer, fresh: readonly Item[], read: ReadPrefix): Promise<Item[]> {
-    const count = pointer.count - fresh.length;
-    const kept = this.#kept.get(pointer.agent_id);
+  async resolve(pointer: ConversationPointer, fresh: readonly FreshItem[], read: ReadItems): Promise<Item[]> {
     const found =
-      this.#match(pointer, kept, count, fresh) ??
-      this.#match(pointer, await this.#reread(pointer, count, read), count, fresh);
+      this.#found(pointer, fresh) ??
+      (await this.#withNewestRead(pointer, fresh, read)) ??
+      this.#match(pointer, await readAll(pointer, read), pointer.count, []);
     if (found !== undefined) return found;
     throw new CadreError(
       'internal',
@@ -59,16 +65,52 @@ export class ConversationCache {
     );
   }
 
+  /** Keeps the output of a call for the model call that will refer to it. */
+  remember(agent: AgentId, callId: string, output: string): void {
+    this.#outputs.set(keyOf(agent, callId), output);
+  }
+
   /** Adds what the model has made, as the workflow is about to do. */
   append(agent: AgentId, items: readonly Item[]): void {
     const kept = this.#kept.get(agent);
     if (kept !== undefined) this.#kept.set(agent, grow(kept, kept.items.length, items));
   }
 
-  async #reread(pointer: ConversationPointer, count: number, read: ReadPrefix): Promise<Kept> {
-    const nothing: Kept = { items: [], digests: [], sizes: [] };
-    if (count <= 0) return nothing;
-    return grow(nothing, 0, await rereads(() => read(pointer, count)));
+  /** All of it is here: the prefix, and the output of each call. */
+  #found(pointer: ConversationPointer, fresh: readonly FreshItem[]): Item[] | undefined {
+    const kept = this.#kept.get(pointer.agent_id);
+    // The call is tried again: the first attempt has put it together.
+    const again = this.#match(pointer, kept, pointer.count, []);
+    if (again !== undefined) return again;
+    const items = this.#withText(pointer.agent_id, fresh);
+    const start = pointer.count - fresh.length;
+    return items && this.#match(pointer, start === 0 ? nothing : kept, start, items);
+  }
+
+  /** The prefix is here, but another worker ran the tools. */
+  async #withNewestRead(
+    pointer: ConversationPointer,
+    fresh: readonly FreshItem[],
+    read: ReadItems,
+  ): Promise<Item[] | undefined> {
+    const start = pointer.count - fresh.length;
+    const kept = this.#kept.get(pointer.agent_id);
+    if (start <= 0 || kept === undefined || kept.items.length < start) return undefined;
+    const newest = await rereads(() => read(pointer, start, pointer.count));
+    return this.#match(pointer, kept, start, newest);
+  }
+
+  #withText(agent: AgentId, fresh: readonly FreshItem[]): Item[] | undefined {
+    const items: Item[] = [];
+    for (const item of fresh) {
+      if (item.type !== 'output_reference') items.push(item);
+      else {
+        const output = this.#outputs.get(keyOf(agent, item.of.call_id));
+        if (output === undefined) return undefined;
+        items.push({ ...item.of, output });
+      }
+    }
+    return items;
   }
 
   #match(
@@ -83,6 +125,16 @@ export class ConversationCache {
     this.#kept.set(pointer.agent_id, whole);
     return [...whole.items];
   }
+}
+
+const nothing: Kept = { items: [], digests: [], sizes: [] };
+
+function keyOf(agent: AgentId, callId: string): string {
+  return `${agent} ${callId}`;
+}
+
+async function readAll(pointer: ConversationPointer, read: ReadItems): Promise<Kept> {
+  return grow(nothing, 0, await rereads(() => read(pointer, 0, pointer.count)));
 }
 
 /** The first `count` items and what follows them; what a lost answer had left behind after those is forgotten. */

@@ -10,7 +10,7 @@ import type {
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import type { ConversationCache, ReadPrefix } from './conversation-cache.ts';
+import type { ConversationCache, ReadItems } from './conversation-cache.ts';
 import { asCadreError, toFailure } from './model-error.ts';
 import type { ModelProviders } from './model-providers.ts';
 import type { ModelCall } from './providers/provider.ts';
@@ -21,7 +21,7 @@ import { declarationOf } from './tool-schemas.ts';
 export interface ModelDeps {
   sessions: SessionStore;
   conversations: ConversationCache;
-  readPrefix: ReadPrefix;
+  readItems: ReadItems;
   providers: ModelProviders;
   instructionsFor(agent: AgentContext): Promise<string>;
   offeredTools(agent: AgentContext, session: SessionSettings): OfferedTool[];
@@ -75,7 +75,7 @@ async function answer(
   const session = await deps.sessions.get(agent.session_id);
   const provider = deps.providers.get(agent.settings.provider, session.model_providers);
   const [items, instructions] = await Promise.all([
-    deps.conversations.resolve(pointer, fresh, deps.readPrefix),
+    deps.conversations.resolve(pointer, fresh, deps.readItems),
     deps.instructionsFor(agent),
   ]);
   const tools = final ? [] : deps.offeredTools(agent, session);

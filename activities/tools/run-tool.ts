@@ -2,6 +2,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { CancelledFailure } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import {
+  type AgentId,
   CadreError,
   type ErrorBody,
   filterEnvironment,
@@ -22,6 +23,8 @@ export interface ToolDeps {
   sessions: SessionStore;
   /** Every tool of this worker; which of them an agent may use is decided by call. */
   tools: readonly Tool[];
+  /** Takes what the model will see of a call, so that the history need not bring it back to this worker. */
+  remember(agent: AgentId, callId: string, output: string): void;
   /** CADRE_HOME: where long outputs are stored. */
   stateDir: string;
   /** For sessions that brought no environment of their own: the worker's, already filtered. */
@@ -42,7 +45,11 @@ const PASSING = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'EBUSY', 'ESTAL
 /** One activity for each tool, under its name and its aliases. */
 export function createToolActivities(deps: ToolDeps): Record<string, ToolActivity> {
   const entries = deps.tools.flatMap((tool) => {
-    const run: ToolActivity = (request) => withHeartbeat((signal) => runTool(tool, request, deps, signal));
+    const run: ToolActivity = async (request) => {
+      const answer = await withHeartbeat((signal) => runTool(tool, request, deps, signal));
+      deps.remember(request.agent.agent_id, request.call.call_id, answer.output);
+      return answer;
+    };
     return [tool.name, ...(tool.aliases ?? [])].map((name) => [name, run] as const);
   });
   return Object.fromEntries(entries);

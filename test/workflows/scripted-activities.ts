@@ -7,6 +7,7 @@ import {
   type AgentSettings,
   EMPTY_DIGEST,
   extendDigest,
+  type FreshItem,
   type Item,
   type ModelAnswer,
   type ModelRequest,
@@ -28,6 +29,8 @@ export interface Play {
   roles: Record<string, Partial<AgentSettings>>;
   /** Conversations as their models know them. */
   conversations: Map<AgentId, Item[]>;
+  /** What the tools said, by call. */
+  outputs: Map<string, string>;
   asked: { agent: string; items: Item[]; turn: number; final: boolean }[];
 }
 
@@ -65,7 +68,8 @@ export function scriptedActivities(plays: Plays, client: Client) {
 
 async function speak(play: Play, { agent, fresh, pointer, final }: Wire<ModelRequest>): Promise<ModelAnswer> {
   const known = play.conversations.get(agent.agent_id) ?? [];
-  const items = [...known.slice(0, pointer.count - fresh.length), ...fresh];
+  const newest = fresh.map((item) => withText(play, item));
+  const items = [...known.slice(0, pointer.count - fresh.length), ...newest];
   if (items.length !== pointer.count || items.reduce(extendDigest, EMPTY_DIGEST) !== pointer.digest) {
     throw ApplicationFailure.nonRetryable(`the pointer of ${agent.agent_id} does not fit`, 'internal');
   }
@@ -80,6 +84,11 @@ async function speak(play: Play, { agent, fresh, pointer, final }: Wire<ModelReq
   const answer = answerOf(said, `${name}-${pointer.count}`);
   play.conversations.set(agent.agent_id, [...items, ...answer.items]);
   return answer;
+}
+
+function withText(play: Play, item: FreshItem): Item {
+  if (item.type !== 'output_reference') return item;
+  return { ...item.of, output: play.outputs.get(item.of.call_id) ?? '' };
 }
 
 function answerOf(said: Say, unique: string): ModelAnswer {
@@ -118,7 +127,9 @@ async function runTool(play: Play, { agent, call }: Wire<ToolRequest>): Promise<
     args: JSON.parse(call.arguments),
     signal: Context.current().cancellationSignal,
   });
-  return typeof answer === 'string' ? { output: answer, success: true } : answer;
+  const whole = typeof answer === 'string' ? { output: answer, success: true } : answer;
+  play.outputs.set(call.call_id, whole.output);
+  return whole;
 }
 
 function roleOf(play: Play, { role = 'default', inherited }: RoleRequest): RoleAnswer {

@@ -77,7 +77,7 @@ export class ScriptedWorker {
   async start(options: StartOptions): Promise<ScriptedSession> {
     const { script, tools = {}, roles = {}, task = 'the task', role = 'default' } = options;
     const id = newRootId(Date.now(), Math.random);
-    const play: Play = { script, tools, roles, conversations: new Map(), asked: [] };
+    const play: Play = { script, tools, roles, conversations: new Map(), outputs: new Map(), asked: [] };
     this.#plays.set(id, play);
     const input: AgentInput = {
       identity: {

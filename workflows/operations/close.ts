@@ -1,5 +1,7 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import { type AgentId, isBelow, type Status, type WireStatus, wireStatus } from '../../protocol/index.ts';
+import { isBelow } from '../../protocol/ids.ts';
+import type { AgentId, Status, WireStatus } from '../../protocol/index.ts';
+import { wireStatus } from '../../protocol/status.ts';
 import { terminateAgents } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import { Refused } from './refused.ts';

@@ -1,4 +1,4 @@
-import { SIGNALS } from '../../protocol/index.ts';
+import { SIGNALS } from '../../protocol/messages.ts';
 import type { AgentState } from '../agent-state.ts';
 
 /** Stops the running turn, and by default those of all agents below; an idle agent only passes it on. */

@@ -1,4 +1,6 @@
-import { type AgentId, isAgentId, isFinal, type Lookup, sessionOf } from '../../protocol/index.ts';
+import { isAgentId, sessionOf } from '../../protocol/ids.ts';
+import type { AgentId, Lookup } from '../../protocol/index.ts';
+import { isFinal } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
 import { answerLookup } from '../ledger.ts';
 import { Refused } from './refused.ts';

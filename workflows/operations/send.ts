@@ -1,12 +1,8 @@
 import { CancellationScope } from '@temporalio/workflow';
-import {
-  type AgentId,
-  type ContentPart,
-  plainText,
-  type SendInput,
-  SIGNALS,
-  wireStatus,
-} from '../../protocol/index.ts';
+import type { AgentId, ContentPart, SendInput } from '../../protocol/index.ts';
+import { plainText } from '../../protocol/items.ts';
+import { SIGNALS } from '../../protocol/messages.ts';
+import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
 import { Refused } from './refused.ts';
 import { needsSlot, resolveAgent } from './resolve.ts';

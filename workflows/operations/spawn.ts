@@ -6,26 +6,23 @@ import {
   startChild,
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
-import {
-  type AgentId,
-  type AgentIdentity,
-  type AgentInput,
-  type AgentSettings,
-  type AgentView,
-  type ContentPart,
-  childId,
-  isChildName,
-  normalizeNote,
-  noUsage,
-  plainText,
-  type RoleAnswer,
-  type RoleRequest,
-  type SessionId,
-  searchAttributesOf,
-  TASK_SHOWN,
-  WORKFLOW_TYPE,
-  wireStatus,
+import { searchAttributesOf, TASK_SHOWN } from '../../protocol/agent-input.ts';
+import { childId, isChildName } from '../../protocol/ids.ts';
+import type {
+  AgentId,
+  AgentIdentity,
+  AgentInput,
+  AgentSettings,
+  AgentView,
+  ContentPart,
+  RoleAnswer,
+  RoleRequest,
+  SessionId,
 } from '../../protocol/index.ts';
+import { plainText } from '../../protocol/items.ts';
+import { normalizeNote, WORKFLOW_TYPE } from '../../protocol/messages.ts';
+import { wireStatus } from '../../protocol/status.ts';
+import { noUsage } from '../../protocol/usage.ts';
 import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import { Refused } from './refused.ts';

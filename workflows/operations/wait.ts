@@ -1,5 +1,6 @@
 import { condition } from '@temporalio/workflow';
-import { type AgentId, type WireStatus, wireStatus } from '../../protocol/index.ts';
+import type { AgentId, WireStatus } from '../../protocol/index.ts';
+import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
 import { Refused } from './refused.ts';
 import { resolveAgents } from './resolve.ts';

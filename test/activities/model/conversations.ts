@@ -9,6 +9,7 @@ import {
   type Item,
   type SessionSettings,
   sessionSettingsSchema,
+  type ToolOutput,
 } from '../../../protocol/index.ts';
 
 export const AGENT = 'a0k3v9x2m4qd7' as AgentId;
@@ -58,7 +59,7 @@ export function toolCall(call_id: string, name = 'list_dir', args = '{}'): Item 
   return { type: 'tool_call', call_id, name, arguments: args };
 }
 
-export function toolOutput(call_id: string, output = `output of ${call_id}`): Item {
+export function toolOutput(call_id: string, output = `output of ${call_id}`): ToolOutput {
   return { type: 'tool_output', call_id, output, success: true };
 }
 

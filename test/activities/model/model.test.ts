@@ -55,7 +55,7 @@ async function setUp(
   const deps: ModelDeps = {
     sessions: { get: async () => session },
     conversations: new ConversationCache(),
-    readPrefix: async (_, count) => (options.read ?? []).slice(0, count),
+    readItems: async (_, from, to) => (options.read ?? []).slice(from, to),
     providers: new ModelProviders({}),
     instructionsFor: async (agent) => `You are ${agent.settings.role}.`,
     offeredTools: () => [listDir],

@@ -27,7 +27,7 @@ function clientOf(asked: unknown[], answer: (from: number, to: number) => Item[]
 test('a prefix is read page by page, from the run that the pointer names', async () => {
   const asked: unknown[] = [];
   const client = clientOf(asked, (from, to) => whole.slice(from, Math.min(to, from + 4)));
-  expect(await conversationReader(client)(pointerTo(whole), 9)).toEqual(whole.slice(0, 9));
+  expect(await conversationReader(client)(pointerTo(whole), 0, 9)).toEqual(whole.slice(0, 9));
   expect(asked).toEqual([
     [AGENT, 'run-1'],
     ['items', { from: 0, to: 9 }],
@@ -36,16 +36,21 @@ test('a prefix is read page by page, from the run that the pointer names', async
   ]);
 });
 
+test('only the newest items may be asked for', async () => {
+  const client = clientOf([], (from, to) => whole.slice(from, Math.min(to, from + 4)));
+  expect(await conversationReader(client)(pointerTo(whole), 2, 9)).toEqual(whole.slice(2, 9));
+});
+
 test('an agent that has fewer items than it should ends the reading', async () => {
   const client = clientOf([], (from) => whole.slice(from, 3));
-  expect(await conversationReader(client)(pointerTo(whole), 9)).toEqual(whole.slice(0, 3));
+  expect(await conversationReader(client)(pointerTo(whole), 0, 9)).toEqual(whole.slice(0, 3));
 });
 
 test('an agent that does not answer may answer later', async () => {
   const client = clientOf([], () => {
     throw new Error('deadline exceeded');
   });
-  await expect(conversationReader(client)(pointerTo(whole), 9)).rejects.toMatchObject({
+  await expect(conversationReader(client)(pointerTo(whole), 0, 9)).rejects.toMatchObject({
     retryable: true,
     message: expect.stringContaining('deadline exceeded'),
   });

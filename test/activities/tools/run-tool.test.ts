@@ -44,6 +44,7 @@ async function call({
   const activities = createToolActivities({
     sessions: { get: async () => sessionWith(session) },
     tools: builtinTools,
+    remember: () => {},
     stateDir: join(folder, 'state'),
     fallbackEnvironment: { PATH: process.env.PATH ?? '/usr/bin:/bin', FALLBACK: 'yes' },
     ...deps,
