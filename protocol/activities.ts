@@ -1,7 +1,16 @@
+import type { ApprovalNeed } from './approvals.ts';
 import type { ErrorBody } from './errors.ts';
 import type { PlanStep } from './events.ts';
 import type { AgentId, SessionId } from './ids.ts';
 import type { Item, ToolCall, ToolOutput } from './items.ts';
+import type {
+  ClosedAgentAnswer,
+  ClosedAgentRequest,
+  ItemsAnswer,
+  ItemsRequest,
+  SnapshotAnswer,
+  SnapshotRequest,
+} from './restore.ts';
 import type { AgentSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 
@@ -83,6 +92,8 @@ export interface ModelAnswer {
 export interface ToolRequest {
   agent: AgentContext;
   call: ToolCall;
+  /** A person has allowed what the first attempt asked for. */
+  approved?: boolean;
 }
 
 export interface ToolAnswer {
@@ -92,6 +103,8 @@ export interface ToolAnswer {
   handle?: string;
   /** `update_plan` only. */
   plan?: { plan: PlanStep[]; explanation?: string };
+  /** Nothing was done: a person has to allow it first. The workflow asks, and calls again with `approved`. */
+  needs_approval?: ApprovalNeed;
   /** A refusal that would have needed an approval: the run's exit code depends on it. */
   approval_missing?: boolean;
 }
@@ -106,12 +119,20 @@ export interface RoleRequest {
   model?: string;
   reasoning_effort?: string;
   working_directory?: string;
+  /** A person has allowed the other working directory. */
+  approved?: boolean;
 }
 
 /** The settings of the new agent, or why there can be none. */
 export type RoleAnswer =
   | { ok: true; settings: AgentSettings; description: string }
-  | { ok: false; error: ErrorBody };
+  | { ok: false; error: ErrorBody; needs_approval?: ApprovalNeed };
+
+/** A call that a person or a program made up (`cadre call`), checked as one of the model's would be. */
+export interface PlanRequest {
+  agent: AgentContext;
+  call: ToolCall;
+}
 
 export interface TerminateRequest {
   agent_id: AgentId;
@@ -126,4 +147,8 @@ export interface CoreActivities {
   model(request: Wire<ModelRequest>): Promise<ModelAnswer>;
   resolve_role(request: RoleRequest): Promise<RoleAnswer>;
   terminate_agents(request: TerminateRequest): Promise<TerminateAnswer>;
+  plan_call(request: Wire<PlanRequest>): Promise<PlannedCall>;
+  read_snapshot(request: SnapshotRequest): Promise<SnapshotAnswer>;
+  read_items(request: ItemsRequest): Promise<ItemsAnswer>;
+  find_closed_agent(request: ClosedAgentRequest): Promise<ClosedAgentAnswer>;
 }

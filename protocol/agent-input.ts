@@ -1,6 +1,7 @@
 import type { ErrorCode } from './errors.ts';
 import type { AgentId, SessionId } from './ids.ts';
 import type { ContentPart } from './items.ts';
+import type { Restore } from './restore.ts';
 import type { AgentSettings, SessionSettings, Source } from './settings.ts';
 import type { Status } from './status.ts';
 import type { Usage } from './usage.ts';
@@ -29,7 +30,10 @@ export interface AgentInput<Carry = unknown> {
   /** At the root only. */
   session?: SessionSettings;
   note?: string;
-  input: { id: string; content: ContentPart[]; from?: string };
+  /** The first input; an agent that is resumed or forked may start without one. */
+  input?: { id: string; content: ContentPart[]; from?: string };
+  /** Read by the agent itself before anything else. */
+  restore?: Restore;
   /** Whether whoever spawned it has got the slot for its first turn, or only a place in the queue. */
   slot?: 'granted' | 'queued';
   carry?: Carry;

@@ -70,7 +70,26 @@ export type WaitArguments = z.infer<typeof waitArguments>;
 export const closeAgentArguments = z.strictObject({ id: agentId });
 export type CloseAgentArguments = z.infer<typeof closeAgentArguments>;
 
-/** The collab dialect; what is not here yet comes with the whole tree of operations. */
+export const resumeAgentArguments = z.strictObject({ id: agentId });
+export type ResumeAgentArguments = z.infer<typeof resumeAgentArguments>;
+
+export const listActiveAgentsArguments = z.strictObject({
+  scope: z
+    .enum(['children', 'descendants', 'all'])
+    .default('children')
+    .describe('children: yours; descendants: all below you; all: every sub-agent of the session'),
+  include_tree: z.boolean().default(false).describe('Adds parent_thread_id and depth'),
+  include_closed: z.boolean().default(false),
+});
+export type ListActiveAgentsArguments = z.infer<typeof listActiveAgentsArguments>;
+
+export const setThreadNoteArguments = z.strictObject({
+  id: agentId,
+  note: z.string().max(1_000_000).describe('At most 1,000 characters are kept; blank text clears it'),
+});
+export type SetThreadNoteArguments = z.infer<typeof setThreadNoteArguments>;
+
+/** The operations of the collab dialect. `list_agents`, which only reads roles, is an ordinary tool beside them. */
 export const collabTools: readonly OperationTool[] = [
   {
     name: 'spawn_agent',
@@ -95,5 +114,22 @@ export const collabTools: readonly OperationTool[] = [
     description:
       'Closes an agent and all agents below it; answers with the status it had and the ids that were closed.',
     parameters: closeAgentArguments,
+  },
+  {
+    name: 'resume_agent',
+    description:
+      'Brings a closed agent back, with its conversation, role and tools; it does nothing until it gets input.',
+    parameters: resumeAgentArguments,
+  },
+  {
+    name: 'list_active_agents',
+    description:
+      'Lists sub-agents that still take input, with their status and how long they have had it, and how many slots are taken.',
+    parameters: listActiveAgentsArguments,
+  },
+  {
+    name: 'set_thread_note',
+    description: 'Sets the note that people see beside an agent: you, or one below you.',
+    parameters: setThreadNoteArguments,
   },
 ];

@@ -1,5 +1,7 @@
 export * from './activities.ts';
 export * from './agent-input.ts';
+export * from './approvals.ts';
+export * from './budget.ts';
 export * from './collab.ts';
 export * from './connection.ts';
 export * from './digest.ts';
@@ -14,6 +16,7 @@ export * from './limits.ts';
 export * from './messages.ts';
 export * from './model-retry.ts';
 export * from './rehearsal.ts';
+export * from './restore.ts';
 export * from './settings.ts';
 export * from './status.ts';
 export * from './usage.ts';

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { type Approval, DECISIONS, type Verdict } from './approvals.ts';
+import type { BudgetAnswer, BudgetRequest } from './budget.ts';
 import { ERROR_CODES, type ErrorBody } from './errors.ts';
 import { type AgentId, agentIdSchema } from './ids.ts';
 import { statusSchema } from './status.ts';
@@ -69,6 +71,19 @@ export interface Acknowledge {
   closed: AgentId[];
 }
 
+/** The live agents of a session, as the root knows them. */
+export interface ListRequest {
+  request_id: string;
+  from: AgentId;
+  scope: 'children' | 'descendants' | 'all';
+  include_closed: boolean;
+}
+export interface ListAnswer {
+  request_id: string;
+  agents: AgentView[];
+  slots: { used: number; max: number };
+}
+
 /** Names of what agents of one session send each other; the underscore marks them as internal. */
 export const INTERNAL_SIGNAL = '_mail';
 
@@ -79,7 +94,15 @@ export type Mail =
   | { type: 'lookup'; lookup: Lookup }
   | { type: 'lookup_answer'; answer: LookupAnswer }
   | { type: 'close'; request: CloseRequest }
-  | { type: 'acknowledge'; acknowledge: Acknowledge };
+  | { type: 'acknowledge'; acknowledge: Acknowledge }
+  | { type: 'approval'; approval: Approval }
+  | { type: 'approval_withdrawn'; approval_id: string }
+  | { type: 'verdict'; verdict: Verdict }
+  | { type: 'budget'; request: BudgetRequest }
+  | { type: 'budget_answer'; answer: BudgetAnswer }
+  | { type: 'list'; request: ListRequest }
+  | { type: 'list_answer'; answer: ListAnswer }
+  | { type: 'note'; note: string };
 
 const viewShape = z.looseObject({
   agent_id: agentIdSchema,
@@ -121,6 +144,17 @@ const slotAnswer = z.discriminatedUnion('outcome', [
   z.looseObject({ outcome: z.literal('queued'), request_id }),
   z.looseObject({ outcome: z.literal('refused'), request_id, error }),
 ]);
+const approval = z.looseObject({
+  approval_id: z.string(),
+  asking_id: agentIdSchema,
+  role: z.string(),
+  call_id: z.string(),
+  requested_at: z.string(),
+  kind: z.enum(['command', 'directory']),
+  summary: z.string(),
+  reason: z.string(),
+  key: z.string(),
+});
 const reference = z.string();
 const found = z.looseObject({ reference, candidates: z.array(agentIdSchema), report: report.optional() });
 
@@ -145,4 +179,41 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
     type: z.literal('acknowledge'),
     acknowledge: z.looseObject({ request_id, done: z.boolean(), closed: z.array(agentIdSchema) }),
   }),
+  z.looseObject({ type: z.literal('approval'), approval }),
+  z.looseObject({ type: z.literal('approval_withdrawn'), approval_id: z.string() }),
+  z.looseObject({
+    type: z.literal('verdict'),
+    verdict: z.looseObject({ request_id, decision: z.enum(DECISIONS), reason: z.string().optional() }),
+  }),
+  z.looseObject({
+    type: z.literal('budget'),
+    request: z.looseObject({ request_id, from, spent: z.number().nonnegative() }),
+  }),
+  z.looseObject({
+    type: z.literal('budget_answer'),
+    answer: z.looseObject({
+      request_id,
+      outcome: z.enum(['go', 'last', 'stop']),
+      used: z.number(),
+      limit: z.number(),
+    }),
+  }),
+  z.looseObject({
+    type: z.literal('list'),
+    request: z.looseObject({
+      request_id,
+      from,
+      scope: z.enum(['children', 'descendants', 'all']),
+      include_closed: z.boolean(),
+    }),
+  }),
+  z.looseObject({
+    type: z.literal('list_answer'),
+    answer: z.looseObject({
+      request_id,
+      agents: z.array(view),
+      slots: z.looseObject({ used: z.number(), max: z.number() }),
+    }),
+  }),
+  z.looseObject({ type: z.literal('note'), note: z.string() }),
 ]);

@@ -10,12 +10,17 @@ export const UPDATES = {
   interrupt: 'interrupt',
   shutdown: 'shutdown',
   setNote: 'set_note',
+  decideApproval: 'decide_approval',
+  operate: '_operate',
 } as const;
 export const QUERIES = {
   status: 'status',
   tree: 'tree',
   items: 'items',
   events: 'events',
+  snapshot: 'snapshot',
+  approvals: 'approvals',
+  outcome: '_outcome',
   session: '_session',
   settings: '_settings',
 } as const;
@@ -90,6 +95,35 @@ export function explain(error: z.ZodError): string {
     .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
     .join('; ');
 }
+
+/**
+ * Operations that a client asks of an agent and that take time: the update `_operate` answers at once with the id under
+ * which the query `_outcome` tells what has come of it.
+ */
+export const operateSchema = z.discriminatedUnion('operation', [
+  /** Asked of the root: brings back a closed agent of its session, and with `recursive` what was open below it. */
+  z.strictObject({
+    operation: z.literal('resume'),
+    agent_id: z.string().min(1).max(600),
+    recursive: z.boolean().default(false),
+  }),
+  /** Asked of any agent: a tool call as if its model had made it; arguments as JSON text. */
+  z.strictObject({
+    operation: z.literal('call'),
+    tool: z.string().min(1).max(200),
+    arguments: z.string().max(1_000_000),
+  }),
+]);
+export type Operate = z.infer<typeof operateSchema>;
+export interface OperateAnswer {
+  operation_id: string;
+}
+export const outcomeQuerySchema = z.strictObject({ operation_id: z.string() });
+/** `pending` until it is done. `output` is the text that a model would have seen. */
+export type OperateOutcome =
+  | { state: 'pending' }
+  | { state: 'done'; success: boolean; output: string }
+  | { state: 'unknown' };
 
 export const itemsQuerySchema = z.strictObject({
   from: z.int().nonnegative().optional(),

@@ -39,7 +39,7 @@ function begin(self: AgentState, input: AgentInput<AgentCarry>): void {
   const { identity, settings } = input;
   const note = normalizeNote(input.note ?? '');
   if (note !== undefined) self.standing.setNote(note, Date.now());
-  self.inbox.accept(input.input);
+  if (input.input !== undefined) self.inbox.accept(input.input);
   self.emit({
     type: 'session.started',
     source: identity.source.kind,
@@ -181,7 +181,7 @@ async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>)
     identity,
     settings: self.settings,
     ...(session === undefined ? {} : { session }),
-    input: input.input,
+    ...(input.input === undefined ? {} : { input: input.input }),
     carry: self.carry,
   });
 }

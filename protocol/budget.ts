@@ -1,0 +1,20 @@
+/** The tokens of a session (`agents.max_tokens`), counted by the root and by nobody else. */
+
+/** Asked before each model call of a session that has a budget. */
+export interface BudgetRequest {
+  request_id: string;
+  from: string;
+  /** Tokens that the asking agent has used so far, over its whole life. */
+  spent: number;
+}
+
+/** `last`: one more call, without tools, for a last report; `stop`: no call at all. */
+export type BudgetOutcome = 'go' | 'last' | 'stop';
+
+export interface BudgetAnswer {
+  request_id: string;
+  outcome: BudgetOutcome;
+  /** Tokens used in the whole session, and its limit. */
+  used: number;
+  limit: number;
+}
