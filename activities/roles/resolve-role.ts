@@ -14,7 +14,7 @@ import { SHELL_FAMILY } from '../tools/tool-policy.ts';
 import { DEFAULT_ROLE, findRole, roleNames } from './find-role.ts';
 import type { Persona, Role } from './role.ts';
 import { tighten } from './tighten.ts';
-import { checkWorkingDirectory } from './working-directory.ts';
+import { directoryApproval, findWorkingDirectory } from './working-directory.ts';
 
 export interface RoleDeps {
   sessions: SessionStore;
@@ -43,9 +43,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
   const { inherited } = request;
   const role = roleOf(request.role ?? DEFAULT_ROLE);
   const persona = personaOf(role, request.persona);
-  if (request.working_directory !== undefined) {
-    await checkWorkingDirectory(request.working_directory, inherited.working_directory);
-  }
+  const folder = await findWorkingDirectory(request.working_directory, inherited.working_directory);
   const session = await deps.sessions.get(request.session_id);
   const model = await chooseModel(request, [request.model, persona?.model, role.model], session, deps);
   const effort = effortOf(request.reasoning_effort ?? persona?.reasoning_effort ?? role.reasoning_effort);
@@ -59,12 +57,35 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     ...tighten(inherited, role, effectTools),
     role: role.name,
     model,
+    working_directory: folder,
     ...(persona === undefined ? {} : { persona: persona.name }),
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
     ...(role.dialect === undefined ? {} : { dialect: role.dialect }),
     ...(instructions !== undefined && keepsInstructions(role, inherited) ? { instructions } : {}),
   };
-  return { ok: true, settings, description: persona?.description ?? role.description };
+  return (
+    refuseFolder(request, settings, session) ?? {
+      ok: true,
+      settings,
+      description: persona?.description ?? role.description,
+    }
+  );
+}
+
+/** Last of all, so that nobody is asked about an agent that cannot be started anyway. */
+function refuseFolder(
+  { inherited, approved }: RoleRequest,
+  settings: AgentSettings,
+  session: SessionSettings,
+): RoleAnswer | undefined {
+  if (settings.working_directory === inherited.working_directory || approved === true) return undefined;
+  const needed = directoryApproval(settings.working_directory, inherited.working_directory, settings);
+  const refusal = needed.refusal({
+    nonInteractive: session.non_interactive,
+    policy: inherited.approval_policy,
+  });
+  if (refusal !== undefined) return { ok: false, error: refusal.body };
+  return { ok: false, error: needed.body, needs_approval: needed.need };
 }
 
 /** The text of another role replaces what the parent was told; the default one leaves it. */

@@ -1,14 +1,16 @@
 import { realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { CadreError } from '../../protocol/index.ts';
+import { type AgentSettings, CadreError } from '../../protocol/index.ts';
+import { ApprovalNeeded } from '../tools/approval-needed.ts';
 
 /**
- * Checks the folder that a call asks for: another one than the parent's needs an approval, and nobody can be asked.
+ * The folder that a call asks for, links resolved; that of the parent, under whatever name, stays as it is.
  *
- * @throws CadreError `invalid_arguments` when it is no folder, `approval_unavailable` when it differs
+ * @throws CadreError `invalid_arguments` when it is no folder
  */
-export async function checkWorkingDirectory(wanted: string, parents: string): Promise<void> {
+export async function findWorkingDirectory(wanted: string | undefined, parents: string): Promise<string> {
+  if (wanted === undefined) return parents;
   if (wanted.includes('\0'))
     throw new CadreError('invalid_arguments', 'The working_directory contains a NUL byte.');
   const path = resolve(parents, wanted.replace(/^~(?=\/|$)/, homedir()));
@@ -19,11 +21,27 @@ export async function checkWorkingDirectory(wanted: string, parents: string): Pr
     throw new CadreError('invalid_arguments', `The working_directory ${path} is not a folder.`);
   }
   const realParents = await realpath(parents).catch(() => join(parents));
-  if (real === realParents) return;
-  throw new CadreError(
-    'approval_unavailable',
-    `Another working_directory than yours (${parents}) needs an approval, and nobody can be asked: ${real}.`,
-    { hint: 'Leave working_directory out and name the folder in the task instead.' },
+  return real === realParents ? parents : real;
+}
+
+/** What a person is asked before an agent works in another folder than its parent. */
+export function directoryApproval(
+  folder: string,
+  parents: string,
+  child: Pick<AgentSettings, 'role' | 'sandbox_mode'>,
+): ApprovalNeeded {
+  const reach = child.sandbox_mode === 'read-only' ? 'work' : 'work, and may write,';
+  return new ApprovalNeeded(
+    {
+      kind: 'directory',
+      summary: `start an agent (${child.role}, sandbox ${child.sandbox_mode}) in ${folder}`,
+      reason: `it would ${reach} in ${folder}, another folder than that of the agent that starts it (${parents})`,
+      key: folder,
+    },
+    {
+      subject: 'Another working_directory than yours',
+      hint: 'Leave working_directory out and name the folder in the task instead.',
+    },
   );
 }
 

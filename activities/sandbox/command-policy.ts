@@ -1,4 +1,4 @@
-import type { AgentSettings, ErrorBody } from '../../protocol/index.ts';
+import type { AgentSettings } from '../../protocol/index.ts';
 import type { SandboxState } from './detect-sandbox.ts';
 import { judgeCommand } from './harmless.ts';
 
@@ -9,34 +9,48 @@ export type CommandDecision =
   | { run: 'free' }
   /** Without a sandbox, since it only reads: as this script. */
   | { run: 'harmless'; script: string }
-  | { run: 'refused'; error: ErrorBody };
+  /** Not at all before a person allows it. `contained`: allowed, it would run inside the sandbox. */
+  | { run: 'unapproved'; contained: boolean; reason: string; hint: string };
 
-/** Decides by sandbox mode, approval policy and what works on this machine; nobody is asked yet. */
+export interface AskedCommand {
+  command: string | readonly string[];
+  cwd: string;
+  /** A person has allowed it. */
+  approved: boolean;
+}
+
+/**
+ * Decides by sandbox mode, approval policy, approval and what works on this machine. What a person allows still runs
+ * inside the sandbox of the agent's mode, unless none works, or the mode needs none.
+ */
 export function decideCommand(
-  command: string | readonly string[],
-  cwd: string,
+  { command, cwd, approved }: AskedCommand,
   settings: Pick<AgentSettings, 'sandbox_mode' | 'approval_policy'>,
   sandbox: SandboxState,
 ): CommandDecision {
   const isFree = settings.sandbox_mode === 'danger-full-access';
   const isTrusted = settings.approval_policy !== 'untrusted';
   if (isFree && isTrusted) return { run: 'free' };
-  if (sandbox.works && !isFree && isTrusted) return { run: 'sandboxed', bubblewrap: sandbox.bubblewrap };
-
-  const judged = judgeCommand(command, cwd);
-  if (!judged.harmless) return { run: 'refused', error: approvalNeeded(judged.reason, isTrusted, sandbox) };
-  if (sandbox.works && !isFree) return { run: 'sandboxed', bubblewrap: sandbox.bubblewrap };
-  return { run: 'harmless', script: judged.script };
+  const contained = sandbox.works && !isFree;
+  const judged = isTrusted && contained ? undefined : judgeCommand(command, cwd);
+  const isAllowed = judged === undefined || judged.harmless || approved;
+  if (sandbox.works && contained && isAllowed) return { run: 'sandboxed', bubblewrap: sandbox.bubblewrap };
+  if (judged?.harmless) return { run: 'harmless', script: judged.script };
+  if (approved) return { run: 'free' };
+  return { run: 'unapproved', contained, ...explained(judged?.reason ?? '', isTrusted, isFree, sandbox) };
 }
 
-function approvalNeeded(reason: string, isTrusted: boolean, sandbox: SandboxState): ErrorBody {
-  const why = isTrusted || sandbox.works ? '' : ' and nothing could contain it';
-  const cause = !isTrusted ? 'the approval policy is "untrusted"' : 'no sandbox works here';
+function explained(
+  reason: string,
+  isTrusted: boolean,
+  isFree: boolean,
+  sandbox: SandboxState,
+): { reason: string; hint: string } {
+  const open = sandbox.works && !isFree ? '' : ', and nothing would contain it';
+  const cause = isTrusted ? 'no sandbox works here' : 'the approval policy is "untrusted"';
   const mend = !isTrusted || sandbox.works ? '' : ` A person can mend it: ${sandbox.hint}`;
   return {
-    code: 'approval_unavailable',
-    message: `This command needs an approval, since ${cause}${why}, and nobody can be asked: ${reason}.`,
+    reason: `${cause}${open} (${reason})`,
     hint: `Commands that only read run without one: plain ls, cat, head, rg, find, wc, git status or log and the like, without redirections, expansions or globs.${mend}`,
-    retryable: false,
   };
 }

@@ -46,6 +46,12 @@ export function quote(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+/** A command as a line that does what the command does: programs and arguments quoted where a shell would read more. */
+export function shellLine(command: string | readonly string[]): string {
+  if (typeof command === 'string') return command.trim();
+  return command.map((word) => (/^[\w./:,@+-]+$/.test(word) ? word : quote(word))).join(' ');
+}
+
 class Refused extends Error {}
 
 class WordReader {

@@ -9,6 +9,8 @@ export interface ToolContext {
   environment: Readonly<Record<string, string>>;
   /** Aborts when the turn is interrupted or the worker shuts down; a tool has to end within a second then. */
   signal: AbortSignal;
+  /** A person has allowed this very call: what throws `ApprovalNeeded` otherwise may be done. */
+  approved: boolean;
   /** Nobody can be asked for an approval. */
   nonInteractive: boolean;
   /** Folder for stored outputs (CADRE_HOME). */
@@ -27,7 +29,6 @@ export interface ToolResult {
   /** Names the stored whole of an output that the tool has cut itself. */
   handle?: string;
   plan?: { plan: PlanStep[]; explanation?: string };
-  approval_missing?: boolean;
 }
 
 export interface ToolSpec<P extends z.ZodType> {

@@ -16,6 +16,7 @@ import { cutOutput, isTooLong, type Stored } from '../handles/cut-output.ts';
 import { storeOutput } from '../handles/handle-store.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
+import { ApprovalNeeded } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
 import { canonicalName, parseArguments, planCall } from './offered.ts';
 
@@ -47,7 +48,9 @@ export function createToolActivities(deps: ToolDeps): Record<string, ToolActivit
   const entries = deps.tools.flatMap((tool) => {
     const run: ToolActivity = async (request) => {
       const answer = await withHeartbeat((signal) => runTool(tool, request, deps, signal));
-      deps.remember(request.agent.agent_id, request.call.call_id, answer.output);
+      if (answer.needs_approval === undefined) {
+        deps.remember(request.agent.agent_id, request.call.call_id, answer.output);
+      }
       return answer;
     };
     return [tool.name, ...(tool.aliases ?? [])].map((name) => [name, run] as const);
@@ -99,6 +102,7 @@ async function runTool(
         message: `${tool.name} took longer than ${timeoutMs} ms and was stopped.`,
       });
     }
+    if (error instanceof ApprovalNeeded) return unapproved(tool, error, request, context);
     if (tool.effects === 'none' && mayPass(error)) throw passing(error);
     return failure(bodyOf(error, tool.name));
   }
@@ -122,7 +126,7 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 }
 
 function contextOf(
-  { agent, call }: ToolRequest,
+  { agent, call, approved = false }: ToolRequest,
   session: SessionSettings,
   deps: ToolDeps,
   signal: AbortSignal,
@@ -139,6 +143,7 @@ function contextOf(
     callId: call.call_id,
     environment,
     signal,
+    approved,
     nonInteractive: session.non_interactive,
     stateDir: deps.stateDir,
     resolve: (path) =>
@@ -160,6 +165,25 @@ async function shortened(result: ToolResult, request: ToolRequest, deps: ToolDep
   );
   const output = cutOutput(result.output, limit, stored);
   return 'handle' in stored ? { ...result, output, handle: stored.handle } : { ...result, output };
+}
+
+/** A person is asked, where there is one; the keys of different tools are different questions. */
+function unapproved(
+  tool: Tool,
+  needed: ApprovalNeeded,
+  { agent }: ToolRequest,
+  { approved, nonInteractive }: ToolContext,
+): ToolAnswer {
+  if (approved) {
+    return failure({
+      code: 'tool_failed',
+      message: `${tool.name} asks for an approval that it already has.`,
+    });
+  }
+  const refusal = needed.refusal({ nonInteractive, policy: agent.settings.approval_policy });
+  if (refusal !== undefined) return failure(refusal.body);
+  const { need } = needed;
+  return { output: '', success: false, needs_approval: { ...need, key: `${tool.name} ${need.key}` } };
 }
 
 function failure(body: ErrorBody): ToolAnswer {

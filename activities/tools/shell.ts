@@ -1,13 +1,15 @@
 import { statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { z } from 'zod';
-import { CadreError, refusalOutput } from '../../protocol/index.ts';
+import { CadreError } from '../../protocol/index.ts';
 import { OutputCollector } from '../handles/output-collector.ts';
 import { bubblewrapArgv } from '../sandbox/bubblewrap.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
+import { shellLine } from '../sandbox/command-words.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { HARMLESS_PATH } from '../sandbox/harmless.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
+import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './define-tool.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -44,6 +46,7 @@ const parameters = z.strictObject({
     .describe('Milliseconds after which the command is stopped'),
 });
 type ShellArguments = z.output<typeof parameters>;
+type RunningDecision = Exclude<CommandDecision, { run: 'unapproved' }>;
 
 /** Runs commands, contained as the agent's sandbox mode says; nothing they start outlives the call. */
 export function createShell(detect: () => Promise<SandboxState> = detectSandbox): Tool {
@@ -64,10 +67,9 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
         });
       }
       const cwd = await folder(context.resolve(args.workdir ?? '.'));
-      const decision = decideCommand(command, cwd, context.agent.settings, await detect());
-      if (decision.run === 'refused') {
-        return { output: refusalOutput(decision.error), success: false, approval_missing: true };
-      }
+      const { settings } = context.agent;
+      const decision = decideCommand({ command, cwd, approved: context.approved }, settings, await detect());
+      if (decision.run === 'unapproved') throw await approvalFor(command, cwd, decision, context);
       return runCommand(args, cwd, decision, context);
     },
   });
@@ -82,10 +84,30 @@ async function folder(path: string): Promise<string> {
   throw new CadreError('invalid_arguments', `The folder to run in ${problem}: ${path}`);
 }
 
+/** The same line, run in another folder or without what would contain it, is another question. */
+async function approvalFor(
+  command: ShellArguments['command'],
+  cwd: string,
+  { reason, hint, contained }: Extract<CommandDecision, { run: 'unapproved' }>,
+  context: ToolContext,
+): Promise<ApprovalNeeded> {
+  const line = shellLine(command);
+  const elsewhere = cwd === context.resolve('.') ? '' : ` (in ${cwd})`;
+  return new ApprovalNeeded(
+    {
+      kind: 'command',
+      summary: `${line}${elsewhere}`,
+      reason,
+      key: JSON.stringify([line, await realpath(cwd), contained ? 'contained' : 'free']),
+    },
+    { subject: 'This command', hint },
+  );
+}
+
 async function runCommand(
   args: ShellArguments,
   cwd: string,
-  decision: Exclude<CommandDecision, { run: 'refused' }>,
+  decision: RunningDecision,
   context: ToolContext,
 ): Promise<ToolResult> {
   const { settings } = context.agent;
@@ -116,7 +138,7 @@ async function runCommand(
 function invocation(
   command: ShellArguments['command'],
   cwd: string,
-  decision: Exclude<CommandDecision, { run: 'refused' }>,
+  decision: RunningDecision,
   context: ToolContext,
 ): { argv: string[]; environment: Record<string, string>; sandboxed: boolean } {
   const environment = { ...context.environment };

@@ -35,14 +35,19 @@ interface Options {
   inherited?: Partial<AgentSettings>;
   session?: Record<string, unknown>;
   deps?: Partial<RoleDeps>;
+  /** The parent's. */
+  cwd?: string;
 }
 
-function resolve(request: Partial<RoleRequest>, { inherited = {}, session = {}, deps = {} }: Options = {}) {
+function resolve(
+  request: Partial<RoleRequest>,
+  { inherited = {}, session = {}, deps = {}, cwd = folder }: Options = {},
+) {
   const { settings } = agentIn({
     provider: 'openai',
     model: 'gpt-a',
     ...inherited,
-    working_directory: folder,
+    working_directory: cwd,
   });
   const run = createResolveRole({
     sessions: { get: async () => sessionWith(session) },
@@ -199,26 +204,93 @@ test('the working directory of the parent is accepted under any of its names', a
   }
 });
 
-test('another working directory needs an approval that nobody can give, whatever the policy', async () => {
+test('another working directory is refused where nobody can be asked, whatever the policy', async () => {
   mkdirSync(join(folder, 'sub'));
   symlinkSync('/', join(folder, 'out'));
   for (const approval_policy of ['never', 'on-request', 'untrusted'] as const) {
     for (const working_directory of ['sub', '..', '/', 'out', '~']) {
       expect(await resolve({ working_directory }, { inherited: { approval_policy } })).toMatchObject({
         ok: false,
-        error: { code: 'approval_unavailable' },
+        error: { code: 'approval_unavailable', message: expect.stringContaining('nobody can be asked') },
       });
     }
   }
 });
 
+const asking = { session: { non_interactive: false } };
+
+test('another working directory is asked about by its real path, and taken when it is allowed', async () => {
+  mkdirSync(join(folder, 'sub'));
+  symlinkSync('/', join(folder, 'out'));
+  symlinkSync(join(folder, 'sub'), join(folder, 'link'));
+  for (const [working_directory, real] of [
+    ['sub', join(folder, 'sub')],
+    ['./link/', join(folder, 'sub')],
+    ['out', '/'],
+  ] as const) {
+    const asked = await resolve({ working_directory, role: 'explorer' }, asking);
+    expect(asked).toMatchObject({
+      ok: false,
+      error: { code: 'approval_unavailable', message: expect.stringContaining('needs an approval: ') },
+      needs_approval: { kind: 'directory', key: real },
+    });
+    const need = asked.ok ? undefined : asked.needs_approval;
+    expect(need?.summary).toBe(`start an agent (explorer, sandbox read-only) in ${real}`);
+    expect(need?.reason).toContain(`(${folder})`);
+    const request = { working_directory, approved: true };
+    expect(await settingsOf(request, asking)).toMatchObject({ working_directory: real });
+  }
+});
+
+test('a child of an agent in another directory is asked about anew', async () => {
+  mkdirSync(join(folder, 'sub'));
+  const inherited = await settingsOf({ working_directory: 'sub', approved: true }, asking);
+  expect(inherited.working_directory).toBe(join(folder, 'sub'));
+  expect(
+    await resolve({ working_directory: '..' }, { ...asking, inherited, cwd: join(folder, 'sub') }),
+  ).toMatchObject({
+    needs_approval: { key: folder },
+  });
+  const same = await resolve({ working_directory: '.' }, { ...asking, inherited, cwd: join(folder, 'sub') });
+  expect(same).toMatchObject({ ok: true, settings: { working_directory: join(folder, 'sub') } });
+});
+
+test('under the policy never nobody is asked about a directory', async () => {
+  mkdirSync(join(folder, 'sub'));
+  const answer = await resolve(
+    { working_directory: 'sub' },
+    { ...asking, inherited: { approval_policy: 'never' } },
+  );
+  expect(answer).toMatchObject({
+    ok: false,
+    error: { code: 'approval_denied', message: expect.stringContaining('the approval policy is "never"') },
+  });
+  expect(answer).not.toHaveProperty('needs_approval');
+});
+
+test('nobody is asked about an agent that cannot be started anyway', async () => {
+  mkdirSync(join(folder, 'sub'));
+  for (const wrong of [
+    { role: 'wizard' },
+    { persona: 'nobody' },
+    { model: 'gpt-z' },
+    { reasoning_effort: 'enormous' },
+  ]) {
+    const answer = await resolve({ working_directory: 'sub', ...wrong }, asking);
+    expect(answer.ok).toBe(false);
+    expect(answer).not.toHaveProperty('needs_approval');
+  }
+});
+
 test('a working directory that is none is refused as a mistake', async () => {
   writeFileSync(join(folder, 'file'), '');
-  for (const working_directory of ['missing', 'file', 'file/x', 'a\0b', 'x'.repeat(5_000)]) {
-    expect(await resolve({ working_directory })).toMatchObject({
-      ok: false,
-      error: { code: 'invalid_arguments' },
-    });
+  symlinkSync(join(folder, 'gone'), join(folder, 'dangling'));
+  for (const working_directory of ['missing', 'file', 'file/x', 'dangling', 'a\0b', 'x'.repeat(5_000)]) {
+    for (const approved of [false, true]) {
+      const answer = await resolve({ working_directory, approved }, asking);
+      expect(answer).toMatchObject({ ok: false, error: { code: 'invalid_arguments' } });
+      expect(answer).not.toHaveProperty('needs_approval');
+    }
   }
 });
 

@@ -7,6 +7,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { handlePath } from '../../../activities/handles/handle-store.ts';
+import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool, type Tool, type ToolResult } from '../../../activities/tools/define-tool.ts';
 import { createToolActivities, type ToolDeps } from '../../../activities/tools/run-tool.ts';
@@ -31,6 +32,7 @@ interface Call {
   deps?: Partial<ToolDeps>;
   session?: Record<string, unknown>;
   environment?: MockActivityEnvironment;
+  approved?: boolean;
 }
 
 async function call({
@@ -40,6 +42,7 @@ async function call({
   deps = {},
   session = {},
   environment,
+  approved,
 }: Call): Promise<ToolAnswer> {
   const activities = createToolActivities({
     sessions: { get: async () => sessionWith(session) },
@@ -59,6 +62,7 @@ async function call({
       name,
       arguments: typeof args === 'string' ? args : JSON.stringify(args),
     },
+    ...(approved === undefined ? {} : { approved }),
   };
   return (await (environment ?? new MockActivityEnvironment()).run(run, request)) as ToolAnswer;
 }
@@ -126,6 +130,104 @@ test('a missing approval is marked, so that the run can end accordingly', async 
   });
   expect(answer).toMatchObject({ success: false, approval_missing: true });
   expect(errorOf(answer).code).toBe('approval_unavailable');
+});
+
+const deploy = (done: string[]): Tool =>
+  defineTool({
+    name: 'deploy',
+    description: 'Deploys.',
+    effects: 'some',
+    parameters: z.strictObject({ host: z.string() }),
+    run: async ({ host }, { approved }) => {
+      if (!approved) {
+        const reason = 'it changes what users see';
+        throw new ApprovalNeeded({ kind: 'command', summary: `deploy to ${host}`, reason, key: host });
+      }
+      done.push(host);
+      return 'deployed';
+    },
+  });
+const asking = { non_interactive: false };
+
+test('a tool that needs an approval has done nothing until it is called again with it', async () => {
+  const done: string[] = [];
+  const remembered: string[] = [];
+  const deps: Partial<ToolDeps> = {
+    tools: [deploy(done)],
+    remember: (_agent, _call, output) => remembered.push(output),
+  };
+  const asked = { name: 'deploy', args: { host: 'a' }, session: asking, deps };
+  for (const approval_policy of ['on-request', 'untrusted'] as const) {
+    for (const approved of [undefined, false]) {
+      const settings = { approval_policy };
+      expect(await call({ ...asked, settings, ...(approved === undefined ? {} : { approved }) })).toEqual({
+        output: '',
+        success: false,
+        needs_approval: {
+          kind: 'command',
+          summary: 'deploy to a',
+          reason: 'it changes what users see',
+          key: 'deploy a',
+        },
+      });
+    }
+  }
+  expect(done).toEqual([]);
+  expect(remembered).toEqual([]);
+  expect(await call({ ...asked, approved: true })).toEqual({ output: 'deployed', success: true });
+  expect(done).toEqual(['a']);
+  expect(remembered).toEqual(['deployed']);
+});
+
+test('where nobody can be asked, and where the policy is never to ask, it is refused at once', async () => {
+  const done: string[] = [];
+  const deps = { tools: [deploy(done)] };
+  const unattended = await call({ name: 'deploy', args: { host: 'a' }, deps });
+  expect(unattended).toMatchObject({ success: false, approval_missing: true });
+  expect(unattended.needs_approval).toBeUndefined();
+  expect(errorOf(unattended)).toMatchObject({
+    code: 'approval_unavailable',
+    message: 'This call needs an approval, and nobody can be asked: it changes what users see.',
+  });
+  const settings = { approval_policy: 'never' } as const;
+  const never = await call({ name: 'deploy', args: { host: 'a' }, deps, settings, session: asking });
+  expect(never.success).toBe(false);
+  expect(never.needs_approval).toBeUndefined();
+  expect(never.approval_missing).toBeUndefined();
+  expect(errorOf(never)).toMatchObject({
+    code: 'approval_denied',
+    message: expect.stringContaining('the approval policy is "never"'),
+  });
+  expect(done).toEqual([]);
+});
+
+test('what an agent may not call, and wrong arguments, are refused before anybody is asked', async () => {
+  const deps = { tools: [deploy([])] };
+  const tool_policy = { allow: [], deny: ['deploy'] };
+  const denied = { name: 'deploy', args: { host: 'a' }, deps, session: asking, settings: { tool_policy } };
+  for (const approved of [false, true]) {
+    expect(errorOf(await call({ ...denied, approved })).code).toBe('tool_not_allowed');
+    const wrong = await call({ ...denied, args: { host: 5 }, settings: {}, approved });
+    expect(errorOf(wrong).code).toBe('invalid_arguments');
+  }
+});
+
+test('a tool that asks for what it has is told so, and asked no person again', async () => {
+  const insatiable = toolThat(async () => {
+    throw new ApprovalNeeded({ kind: 'command', summary: 's', reason: 'r', key: 'k' });
+  });
+  const answer = await custom(insatiable, { session: asking, approved: true });
+  expect(answer.needs_approval).toBeUndefined();
+  expect(errorOf(answer)).toMatchObject({ code: 'tool_failed', message: expect.stringContaining('already') });
+});
+
+test('a shell command waits for a person where one is there', async () => {
+  const settings = { approval_policy: 'untrusted' } as const;
+  const asked = { name: 'shell', args: { command: 'touch x' }, settings, session: asking };
+  expect((await call(asked)).needs_approval).toMatchObject({ kind: 'command', summary: 'touch x' });
+  expect(existsSync(join(folder, 'x'))).toBe(false);
+  expect((await call({ ...asked, approved: true })).success).toBe(true);
+  expect(existsSync(join(folder, 'x'))).toBe(true);
 });
 
 test('the plan of update_plan travels with the answer', async () => {

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handlePath } from '../../../activities/handles/handle-store.ts';
 import { detectSandbox, type SandboxState } from '../../../activities/sandbox/detect-sandbox.ts';
+import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
 import type { ToolResult } from '../../../activities/tools/define-tool.ts';
 import { createShell, shell } from '../../../activities/tools/shell.ts';
 import type { AgentSettings } from '../../../protocol/index.ts';
@@ -36,6 +37,16 @@ async function run(
 ): Promise<ToolResult> {
   const result = await tool.run(tool.parameters.parse(args), contextIn(folder, options));
   return typeof result === 'string' ? { output: result, success: true } : result;
+}
+
+/** What a person is asked instead of running the command. */
+async function needOf(...call: Parameters<typeof run>): Promise<ApprovalNeeded> {
+  const error = await run(...call).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(error instanceof ApprovalNeeded)) throw new Error(`nobody was asked: ${error}`);
+  return error;
 }
 
 test('the result tells exit code, duration and output', async () => {
@@ -129,18 +140,52 @@ test('a command that is too long is refused with a way out', async () => {
   });
 });
 
-test('without a sandbox only harmless commands run, and the refusal counts as a missing approval', async () => {
+test('without a sandbox only harmless commands run by themselves, a person is asked about others', async () => {
   const tool = createShell(async () => none);
   writeFileSync(join(folder, 'a.txt'), 'content\n');
   expect((await run({ command: 'cat a.txt | wc -l' }, {}, tool)).output).toMatch(/^exit code 0, .*\n\s*1\n$/);
-  const refused = await run({ command: 'touch b.txt' }, {}, tool);
-  expect(refused).toMatchObject({ success: false, approval_missing: true });
-  expect(JSON.parse(refused.output).error).toMatchObject({
-    code: 'approval_unavailable',
-    message: expect.stringContaining('touch is not known to be harmless'),
-    hint: expect.stringContaining('apt-get install bubblewrap'),
+  const { need, hint } = await needOf({ command: 'touch b.txt' }, {}, tool);
+  expect(need).toMatchObject({
+    kind: 'command',
+    summary: 'touch b.txt',
+    reason: 'no sandbox works here, and nothing would contain it (touch is not known to be harmless)',
   });
+  expect(hint).toContain('apt-get install bubblewrap');
   expect(existsSync(join(folder, 'b.txt'))).toBe(false);
+  expect((await run({ command: 'touch b.txt' }, { approved: true }, tool)).success).toBe(true);
+  expect(existsSync(join(folder, 'b.txt'))).toBe(true);
+});
+
+test('mistakes are told before anybody is asked', async () => {
+  const tool = createShell(async () => none);
+  for (const approved of [false, true]) {
+    await expect(
+      run({ command: 'touch b.txt', workdir: 'missing' }, { approved }, tool),
+    ).rejects.toMatchObject({ code: 'invalid_arguments' });
+    await expect(run({ command: `touch ${'x'.repeat(200_000)}` }, { approved }, tool)).rejects.toMatchObject({
+      code: 'invalid_arguments',
+    });
+  }
+});
+
+test('a question is the same for the same words in the same folder only', async () => {
+  const tool = createShell(async () => none);
+  mkdirSync(join(folder, 'sub'));
+  const keyOf = async (command: string | string[], workdir?: string) =>
+    (await needOf({ command, ...(workdir === undefined ? {} : { workdir }) }, {}, tool)).need.key;
+  const key = await keyOf('touch b.txt');
+  expect(await keyOf(['touch', 'b.txt'])).toBe(key);
+  expect(await keyOf('touch b.txt', '.')).toBe(key);
+  const others = [
+    await keyOf('touch b.txt', 'sub'),
+    await keyOf('touch c.txt'),
+    await keyOf(['touch', 'b.txt; rm c.txt']),
+    await keyOf('touch b.txt; rm c.txt'),
+  ];
+  expect(new Set([key, ...others]).size).toBe(5);
+  expect((await needOf({ command: 'touch b.txt', workdir: 'sub' }, {}, tool)).need.summary).toBe(
+    `touch b.txt (in ${join(folder, 'sub')})`,
+  );
 });
 
 test('a program of the same name in the repository is not what runs as harmless', async () => {
@@ -155,8 +200,9 @@ test('under the policy untrusted only harmless commands run, whatever contains t
     for (const sandbox_mode of ['workspace-write', 'danger-full-access'] as const) {
       const settings = { approval_policy: 'untrusted', sandbox_mode } as const;
       expect((await run({ command: 'ls' }, { settings }, tool)).success).toBe(true);
-      const refused = await run({ command: 'touch b.txt' }, { settings }, tool);
-      expect(refused).toMatchObject({ success: false, approval_missing: true });
+      expect((await needOf({ command: 'touch b.txt' }, { settings }, tool)).need.reason).toContain(
+        'the approval policy is "untrusted"',
+      );
     }
   }
   expect(existsSync(join(folder, 'b.txt'))).toBe(false);
@@ -173,11 +219,32 @@ describe.skipIf(!state.works)('with a sandbox', () => {
         { command: 'touch c.txt' },
         { settings: { ...settings, sandbox_mode: 'read-only' } },
       );
-      expect(readOnly).toMatchObject({ success: false });
-      expect(readOnly.approval_missing).toBeUndefined();
+      expect(readOnly).toMatchObject({
+        success: false,
+        output: expect.stringContaining('Read-only file system'),
+      });
       expect(existsSync(join(folder, 'c.txt'))).toBe(false);
     },
   );
+
+  test('a command that a person has allowed stays in the sandbox of its mode', async () => {
+    const settings = { approval_policy: 'untrusted', sandbox_mode: 'read-only' } as const;
+    expect((await needOf({ command: 'touch b.txt' }, { settings })).need.reason).not.toContain('contain it');
+    const readOnly = await run({ command: 'touch b.txt' }, { settings, approved: true });
+    expect(readOnly).toMatchObject({
+      success: false,
+      output: expect.stringContaining('Read-only file system'),
+    });
+    const writable = { ...settings, sandbox_mode: 'workspace-write' } as const;
+    const allowed = await run(
+      { command: 'touch b.txt; ls /proc | grep -c "^[0-9]"' },
+      { settings: writable, approved: true },
+    );
+    expect(allowed.success).toBe(true);
+    expect(existsSync(join(folder, 'b.txt'))).toBe(true);
+    // It sees no other process.
+    expect(Number(allowed.output.trim().split('\n').at(-1))).toBeLessThan(10);
+  });
 
   test('a command that is not found is told as such', async () => {
     expect((await run({ command: ['no-such-command'] }, {})).output).toMatch(

@@ -35,6 +35,7 @@ export function contextIn(
     settings?: Partial<AgentSettings>;
     signal?: AbortSignal;
     environment?: Record<string, string>;
+    approved?: boolean;
   } = {},
 ): ToolContext {
   return {
@@ -42,6 +43,7 @@ export function contextIn(
     callId: 'call_1',
     environment: options.environment ?? { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: folder },
     signal: options.signal ?? new AbortController().signal,
+    approved: options.approved ?? false,
     nonInteractive: true,
     stateDir: join(folder, '.state'),
     resolve: (path) => (isAbsolute(path) ? path : join(folder, path)),

@@ -76,6 +76,7 @@ async function runTool(tool: Tool, args: unknown): Promise<string> {
       callId: 'c',
       environment: { PATH: process.env.PATH ?? '', HOME: folder },
       signal: new AbortController().signal,
+      approved: false,
       nonInteractive: true,
       stateDir: join(folder, 'state'),
       resolve: (path) => resolve(directory, path),

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { type ApprovalNeed, type ApprovalPolicy, CadreError } from '../../protocol/index.ts';
+
+/** What a person still reads; the rest is said to be missing. */
+const MOST_SHOWN = 4_000;
+/** Keys travel to the root and stay there. */
+const MOST_KEY = 500;
+
+/**
+ * Thrown by a tool that has done nothing yet: a person has to allow the call first. Once allowed, the tool is called
+ * again with `context.approved`. Where nobody can be asked, or the policy is never to ask, the model reads a refusal.
+ *
+ * @example
+ * if (!context.approved) {
+ *   throw new ApprovalNeeded({ kind: 'command', summary: `deploy to ${host}`, reason: 'it changes what users see', key: host });
+ * }
+ */
+export class ApprovalNeeded extends CadreError {
+  readonly need: ApprovalNeed;
+  readonly #subject: string;
+
+  /**
+   * @param need `key` names the question: for the rest of the session, a person who allows one allows all with it
+   * @param options `subject`: what the refusal calls it; `hint`: what the model can do instead
+   */
+  constructor(need: ApprovalNeed, options: { subject?: string; hint?: string } = {}) {
+    const { subject = 'This call', hint } = options;
+    const reason = shown(need.reason);
+    super(
+      'approval_unavailable',
+      `${subject} needs an approval: ${reason}.`,
+      hint === undefined ? {} : { hint },
+    );
+    this.#subject = subject;
+    this.need = {
+      kind: need.kind,
+      summary: shown(need.summary),
+      reason,
+      key: need.key.length <= MOST_KEY ? need.key : createHash('sha256').update(need.key).digest('hex'),
+    };
+  }
+
+  /** Why a person is not even asked; undefined when one is. */
+  refusal(where: { nonInteractive: boolean; policy: ApprovalPolicy }): CadreError | undefined {
+    if (where.nonInteractive) return this.#refused('approval_unavailable', 'nobody can be asked');
+    if (where.policy === 'never') return this.#refused('approval_denied', 'the approval policy is "never"');
+    return undefined;
+  }
+
+  #refused(code: 'approval_unavailable' | 'approval_denied', why: string): CadreError {
+    const message = `${this.#subject} needs an approval, and ${why}: ${this.need.reason}.`;
+    return new CadreError(code, message, this.hint === undefined ? {} : { hint: this.hint });
+  }
+}
+
+/**
+ * One line on which nothing is hidden: line breaks, control characters and what turns the direction of text are shown
+ * as such, and a cut says so.
+ */
+function shown(text: string): string {
+  const line = text
+    .trim()
+    .replace(/\r\n?|\n/g, ' ⏎ ')
+    .replace(
+      /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+      (char) => `\\u{${(char.codePointAt(0) as number).toString(16)}}`,
+    );
+  if (line.length <= MOST_SHOWN) return line;
+  const half = MOST_SHOWN / 2;
+  return `${line.slice(0, half)} … (${line.length - MOST_SHOWN} characters not shown) … ${line.slice(-half)}`;
+}
