@@ -3,7 +3,9 @@ import {
   type AgentContext,
   type AgentId,
   type AgentSettings,
+  type CoreActivities,
   filterEnvironment,
+  type PlanRequest,
   type SessionId,
   type SessionSettings,
   type Wire,
@@ -13,6 +15,8 @@ import { ConversationCache } from './model/conversation-cache.ts';
 import { createModelActivity } from './model/model.ts';
 import { ModelProviders } from './model/model-providers.ts';
 import { conversationReader } from './model/read-conversation.ts';
+import { createFindClosedAgent } from './restore/find-closed-agent.ts';
+import { createReadItems, createReadSnapshot } from './restore/read-run.ts';
 import { instructionsFor } from './roles/instructions.ts';
 import { createResolveRole } from './roles/resolve-role.ts';
 import { CachedSessionStore } from './session-store.ts';
@@ -65,15 +69,24 @@ export function createActivities(deps: ActivityDeps) {
     stateDir: deps.stateDir,
     fallbackEnvironment: filterEnvironment(deps.environment),
   });
-  return {
-    ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),
+  const core: CoreActivities = {
     model: withSettings(model),
+    plan_call: withSettings(async ({ agent, call }: PlanRequest) =>
+      planCall(agent, await sessions.get(agent.session_id), tools, call),
+    ),
     resolve_role: createResolveRole({
       sessions,
       tools,
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),
+    read_snapshot: createReadSnapshot(deps.client),
+    read_items: createReadItems(deps.client),
+    find_closed_agent: createFindClosedAgent(deps.client),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),
+    ...core,
   };
 }
 

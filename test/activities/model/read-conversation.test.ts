@@ -31,7 +31,9 @@ test('a prefix is read page by page, from the run that the pointer names', async
   expect(asked).toEqual([
     [AGENT, 'run-1'],
     ['items', { from: 0, to: 9 }],
+    [AGENT, 'run-1'],
     ['items', { from: 4, to: 9 }],
+    [AGENT, 'run-1'],
     ['items', { from: 8, to: 9 }],
   ]);
 });

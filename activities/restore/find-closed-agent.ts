@@ -1,0 +1,71 @@
+import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type AgentId,
+  CadreError,
+  type ClosedAgentAnswer,
+  type ClosedAgentRequest,
+  QUERIES,
+  type SnapshotPage,
+  WORKFLOW_TYPE,
+} from '../../protocol/index.ts';
+import { toFailure } from '../model/model-error.ts';
+import { DEADLINE_MS, queryRun } from '../query-run.ts';
+
+/**
+ * The `find_closed_agent` activity: what is needed to start a closed agent again, from its newest run; also one that
+ * was terminated, or failed.
+ */
+export function createFindClosedAgent(
+  client: Client,
+): (request: ClosedAgentRequest) => Promise<ClosedAgentAnswer> {
+  return async ({ agent_id: id }) => {
+    try {
+      const run_id = await newestClosedRun(client, id);
+      // The items are read later, by whoever is started; this asks for none.
+      const snapshot = await queryRun<SnapshotPage>(client, { agent_id: id, run_id }, QUERIES.snapshot, {
+        from: 0,
+        to: 0,
+      });
+      const { identity, settings, status, note, open_children } = snapshot;
+      return {
+        ok: true,
+        run_id,
+        identity,
+        settings,
+        status,
+        open_children,
+        ...(note === undefined ? {} : { note }),
+      };
+    } catch (error) {
+      if (error instanceof CadreError && !error.retryable) return { ok: false, error: error.body };
+      throw toFailure(error, 1);
+    }
+  };
+}
+
+async function newestClosedRun(client: Client, id: AgentId): Promise<string> {
+  const found = await describe(client, id);
+  if (found === undefined || found.type !== WORKFLOW_TYPE) {
+    throw new CadreError('agent_not_found', `There is no agent ${id}, or Temporal keeps it no longer.`, {
+      hint: 'Check the id; a closed agent is kept for the retention time of its namespace.',
+    });
+  }
+  const { name } = found.status;
+  if (name === 'RUNNING' || name === 'CONTINUED_AS_NEW' || name === 'PAUSED') {
+    throw new CadreError('agent_not_resumable', `Agent ${id} is open: there is nothing to resume.`, {
+      hint: 'Send it input.',
+    });
+  }
+  return found.runId;
+}
+
+async function describe(client: Client, id: AgentId): Promise<WorkflowExecutionDescription | undefined> {
+  try {
+    return await client.withDeadline(Date.now() + DEADLINE_MS, () =>
+      client.workflow.getHandle(id).describe(),
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
