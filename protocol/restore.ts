@@ -10,7 +10,14 @@ import type { ItemsPage } from './views.ts';
 export type Restore =
   | { kind: 'resume'; run_id: string }
   /** The first `to` items of that agent. */
-  | { kind: 'fork'; agent_id: AgentId; run_id: string; to: number };
+  | {
+      kind: 'fork';
+      agent_id: AgentId;
+      run_id: string;
+      to: number;
+      /** Told to the model behind those items: where it stands now. */
+      notice?: string;
+    };
 
 /**
  * A page of the `snapshot` query: all that is needed to resume or fork an agent. `state` is the agent's own, opaque to

@@ -113,8 +113,19 @@ export const agentSettingsSchema = z.strictObject({
   /** How long failing model calls are tried again, in ms. */
   model_retry_ms: z.int().nonnegative().max(MODEL_RETRY_MAX_MS).default(600_000),
 });
-export type AgentSettings = z.infer<typeof agentSettingsSchema>;
+export type AgentSettings = z.infer<typeof agentSettingsSchema> & {
+  presented?: Presented;
+};
 export type AgentSettingsInput = z.input<typeof agentSettingsSchema>;
+
+/**
+ * What the model of a forked agent is shown, so that its requests begin as those of the agent it was forked from, and
+ * the provider's prefix cache serves them: the other's instructions and tools. What it may do is its own settings' say.
+ */
+export interface Presented {
+  depth: number;
+  settings: AgentSettings;
+}
 
 /** Where an agent comes from. */
 export type Source =

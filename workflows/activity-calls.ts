@@ -8,12 +8,19 @@ import {
 import { ERROR_CODES } from '../protocol/errors.ts';
 import type {
   AgentSettings,
+  ClosedAgentAnswer,
+  ClosedAgentRequest,
   ErrorCode,
+  ItemsAnswer,
+  ItemsRequest,
   ModelAnswer,
   ModelRequest,
   PlannedCall,
+  PlanRequest,
   RoleAnswer,
   RoleRequest,
+  SnapshotAnswer,
+  SnapshotRequest,
   TerminateAnswer,
   TerminateRequest,
   ToolAnswer,
@@ -74,6 +81,39 @@ export function resolveRole(request: RoleRequest, summary: string): Promise<Role
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: 10 },
     summary,
+  });
+}
+
+export function planCall(request: Wire<PlanRequest>, summary: string): Promise<PlannedCall> {
+  return scheduleActivity<PlannedCall>('plan_call', [request], {
+    startToCloseTimeout: '1 minute',
+    retry: { maximumAttempts: 10 },
+    summary,
+  });
+}
+
+/** What an agent was in an earlier run of it. */
+export function readSnapshot(request: SnapshotRequest): Promise<SnapshotAnswer> {
+  return scheduleActivity<SnapshotAnswer>('read_snapshot', [request], {
+    startToCloseTimeout: '2 minutes',
+    retry: { maximumAttempts: 10 },
+    summary: `resume from ${request.run_id}`,
+  });
+}
+
+export function readItems(request: ItemsRequest): Promise<ItemsAnswer> {
+  return scheduleActivity<ItemsAnswer>('read_items', [request], {
+    startToCloseTimeout: '2 minutes',
+    retry: { maximumAttempts: 10 },
+    summary: `fork of ${request.agent_id}`,
+  });
+}
+
+export function findClosedAgent(request: ClosedAgentRequest): Promise<ClosedAgentAnswer> {
+  return scheduleActivity<ClosedAgentAnswer>('find_closed_agent', [request], {
+    startToCloseTimeout: '1 minute',
+    retry: { maximumAttempts: 10 },
+    summary: `look for ${request.agent_id}`,
   });
 }
 

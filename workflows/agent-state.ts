@@ -7,7 +7,10 @@ import type {
   AgentReference,
   AgentSettings,
   AgentView,
+  Approval,
+  BudgetAnswer,
   EventBody,
+  ListAnswer,
   LookupAnswer,
   Mail,
   Report,
@@ -15,6 +18,7 @@ import type {
   SessionSettings,
   SlotAnswer,
   TreeView,
+  Verdict,
 } from '../protocol/index.ts';
 import type { AgentCarry } from './carry.ts';
 import { Children } from './children.ts';
@@ -23,6 +27,7 @@ import { EventLog } from './event-log.ts';
 import { Inbox } from './inbox.ts';
 import type { Order } from './order.ts';
 import { Outbox } from './outbox.ts';
+import { Outcomes } from './outcomes.ts';
 import { Requests } from './requests.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { SessionTree } from './session-tree.ts';
@@ -33,6 +38,8 @@ export interface Closing {
   reason: string;
   keepStatus: boolean;
 }
+
+const ID_LETTERS = { requests: 'r', inputs: 'i', approvals: 'p' } as const;
 
 /** One agent: its pieces of state, each in a class of its own, and what all of them need. */
 export class AgentState {
@@ -50,7 +57,13 @@ export class AgentState {
   readonly outbox = new Outbox();
   readonly slotAnswers = new Requests<SlotAnswer>();
   readonly lookupAnswers = new Requests<LookupAnswer>();
+  readonly verdicts = new Requests<Verdict>();
+  readonly budgetAnswers = new Requests<BudgetAnswer>();
+  readonly listAnswers = new Requests<ListAnswer>();
+  /** What this agent has asked a person, and has no answer to. */
+  readonly questions = new Map<string, Approval>();
   readonly acknowledgements = new Map<string, Acknowledge>();
+  readonly operations: Outcomes;
   readonly orders: Order[];
   running: RunningTurn | undefined;
   /** What roles were asked for since the last model call, and the answers. */
@@ -64,10 +77,13 @@ export class AgentState {
   readonly closeRequests: { from: AgentIdentity['agent_id']; requestId: string }[] = [];
   readonly #counters: AgentCarry['counters'];
   #settingsSent = false;
+  /** The turn at which it was resumed. */
+  #resumedAt: number | undefined;
   onChange: () => void = () => {};
 
-  constructor(input: AgentInput<AgentCarry>) {
-    const { identity, carry } = input;
+  /** @param carry what an earlier run or life has left */
+  constructor(input: AgentInput<AgentCarry>, carry: AgentCarry | undefined) {
+    const { identity } = input;
     this.identity = identity;
     this.settings = input.settings;
     this.session = input.session;
@@ -76,11 +92,29 @@ export class AgentState {
     this.children = new Children(carry?.children);
     this.events = new EventLog(identity.agent_id, identity.session_id, carry?.events);
     this.standing = new Standing(Date.now(), carry?.standing);
+    this.operations = new Outcomes(carry?.operations);
     this.orders = [...(carry?.orders ?? [])];
-    this.#counters = { reports: 0, requests: 0, inputs: 0, ...carry?.counters };
+    this.#counters = { reports: 0, requests: 0, inputs: 0, approvals: 0, ...carry?.counters };
+    this.#resumedAt = carry?.resumed_at;
     if (identity.parent_id === undefined) {
       this.tree = new SessionTree(identity.session_id, input.settings.limits, carry?.tree);
     }
+  }
+
+  /** Goes on after it was closed, with everything that it had and nobody below it at work. */
+  reopen(): void {
+    const now = Date.now();
+    this.orders.splice(0);
+    this.conversation.mend();
+    this.children.reopen();
+    this.tree?.reopen(now);
+    this.standing.reopen(now);
+    this.#resumedAt = this.standing.turn;
+  }
+
+  /** Whether the agent has ended a turn in this life of its. */
+  get hasEndedATurn(): boolean {
+    return this.standing.turn > (this.#resumedAt ?? 0);
   }
 
   get id(): AgentIdentity['agent_id'] {
@@ -92,9 +126,9 @@ export class AgentState {
   }
 
   /** A name for something this agent asks for or sends, unique over its whole life. */
-  nextId(kind: 'requests' | 'inputs'): string {
+  nextId(kind: keyof typeof ID_LETTERS): string {
     this.#counters[kind]++;
-    return `${this.id}#${kind === 'requests' ? 'r' : 'i'}${this.#counters[kind]}`;
+    return `${this.id}#${ID_LETTERS[kind]}${this.#counters[kind]}`;
   }
 
   emit(body: EventBody): void {
@@ -217,7 +251,9 @@ export class AgentState {
       events: this.events.carry,
       standing: this.standing.carry,
       orders: this.orders,
+      operations: this.operations.carry,
       counters: this.#counters,
+      ...(this.#resumedAt === undefined ? {} : { resumed_at: this.#resumedAt }),
       ...(this.tree === undefined ? {} : { tree: this.tree.carry }),
     };
   }

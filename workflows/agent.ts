@@ -1,5 +1,5 @@
 import { allHandlersFinished, CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
-import type { AgentInput, AgentResult, RoleAnswer, RoleRequest } from '../protocol/index.ts';
+import type { AgentInput, AgentResult, Item, RoleAnswer, RoleRequest } from '../protocol/index.ts';
 import { normalizeNote } from '../protocol/messages.ts';
 import { problemOf, resolveRole } from './activity-calls.ts';
 import { AgentState } from './agent-state.ts';
@@ -8,23 +8,29 @@ import { closeSelf } from './closing.ts';
 import { registerHandlers } from './handlers.ts';
 import { takeSlot } from './operations/slot.ts';
 import { beginClosing, followOrders } from './orders.ts';
+import { carryOf, forkedItems } from './restore.ts';
 import { Surface } from './surface.ts';
 import { runTurn, shouldContinueAsNew, type TurnOutcome } from './turn.ts';
 
 /** The life of one agent: turns, one after the other, until it is closed. */
 export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult> {
-  const self = new AgentState(input);
+  const carry = await carryOf(input);
+  const self = new AgentState(input, carry);
   const surface = new Surface(self);
   self.onChange = () => surface.refresh();
   // What has come meanwhile is handled as soon as there are handlers: the first input goes before it.
-  if (input.carry === undefined) begin(self, input);
+  if (input.carry === undefined) {
+    if (carry === undefined) begin(self, input, await forkedItems(input));
+    else resume(self, input);
+  }
   registerHandlers(self);
   closeOnCancellation(self);
   // Cancelling the workflow closes the tree below it, which takes work of its own: nothing here is cancelled by it.
   return CancellationScope.nonCancellable(async () => {
     void followOrders(self);
     surface.refresh();
-    if (input.carry === undefined && self.isRoot) await applyRole(self, surface);
+    if (carry === undefined && input.restore === undefined && self.isRoot) await applyRole(self, surface);
+    if (input.carry === undefined && input.restore !== undefined) self.report();
     while (self.closing === undefined) {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') return continueInNewRun(self, input);
@@ -35,8 +41,9 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
 }
 
 /** Brings a new agent up: its note and its first input. */
-function begin(self: AgentState, input: AgentInput<AgentCarry>): void {
+function begin(self: AgentState, input: AgentInput<AgentCarry>, forked: Item[]): void {
   const { identity, settings } = input;
+  self.conversation.append(...forked);
   const note = normalizeNote(input.note ?? '');
   if (note !== undefined) self.standing.setNote(note, Date.now());
   if (input.input !== undefined) self.inbox.accept(input.input);
@@ -47,6 +54,13 @@ function begin(self: AgentState, input: AgentInput<AgentCarry>): void {
     provider: settings.provider,
     ...(note === undefined ? {} : { thread_note: note }),
   });
+}
+
+/** Brings an agent back that was closed; it does nothing until it gets input. */
+function resume(self: AgentState, input: AgentInput<AgentCarry>): void {
+  self.reopen();
+  if (input.input !== undefined) self.inbox.accept(input.input);
+  self.emitOwnStatus();
 }
 
 /** What its role makes of the settings of a root; a child's were resolved by its parent. */
@@ -94,9 +108,14 @@ async function nextTurn(
     return undefined;
   }
   const wakes = (): boolean => inbox.hasInput || (self.settings.limits.wake_parent && inbox.hasNotice);
-  await condition(
-    () => self.closing !== undefined || wakes() || closesByItself(self) || shouldContinueAsNew(self),
-  );
+  const isDue = (): boolean =>
+    self.closing !== undefined || wakes() || closesByItself(self) || shouldContinueAsNew(self);
+  const { max_runtime_ms: idle } = self.settings.limits;
+  if (idle === undefined) await condition(isDue);
+  else if (!(await condition(isDue, idle, { summary: 'agents.max_runtime_ms' }))) {
+    endIdleness(self, idle);
+    return undefined;
+  }
   if (self.closing !== undefined || closesByItself(self)) return undefined;
   if (!wakes()) return 'continue_as_new';
   await obtainSlot(self, input);
@@ -109,6 +128,18 @@ async function nextTurn(
   else self.report();
   const { max_turns: most } = self.settings.limits;
   return most !== undefined && standing.turn > most ? refusedTurn(self, most) : runTurn(self);
+}
+
+/** Nothing has come for so long that the agent is given up; agents of its that still work count as something to come. */
+function endIdleness(self: AgentState, idle: number): void {
+  if (self.children.working.length > 0) return;
+  const { standing } = self;
+  const limit = `The limit of ${idle} ms without any activity was reached (agents.max_runtime_ms).`;
+  const last = standing.status === 'completed' && standing.message ? ` Handed back: ${standing.message}` : '';
+  standing.endTurn('errored', limit + last, 'limit_runtime', Date.now());
+  self.emitOwnStatus();
+  self.report();
+  beginClosing(self, limit, true);
 }
 
 /** The turns are used up: what was sent stands in the conversation, but no model sees it. */
@@ -127,7 +158,7 @@ async function obtainSlot(self: AgentState, input: AgentInput<AgentCarry>): Prom
 /** A one-shot root whose turn has ended, and below which nothing runs. An interrupted one waits for input. */
 function closesByItself(self: AgentState): boolean {
   const { session, standing, tree, inbox } = self;
-  if (session?.one_shot !== true || inbox.hasInput) return false;
+  if (session?.one_shot !== true || inbox.hasInput || !self.hasEndedATurn) return false;
   if (standing.status !== 'completed' && standing.status !== 'errored') return false;
   return !session.wait_agents || tree?.busy !== true;
 }
@@ -175,7 +206,7 @@ function closeOnCancellation(self: AgentState): void {
  */
 async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>): Promise<never> {
   self.movesOn = true;
-  await condition(() => self.outbox.isEmpty && allHandlersFinished());
+  await condition(() => self.outbox.isEmpty && !self.operations.busy && allHandlersFinished());
   const { identity, session } = input;
   return continueAsNew<typeof agent>({
     identity,

@@ -3,6 +3,7 @@ import type { ConversationCarry } from './conversation.ts';
 import type { EventLogCarry } from './event-log.ts';
 import type { InboxCarry } from './inbox.ts';
 import type { Order } from './order.ts';
+import type { OutcomesCarry } from './outcomes.ts';
 import type { SessionTreeCarry } from './session-tree.ts';
 import type { StandingCarry } from './standing.ts';
 
@@ -15,6 +16,9 @@ export interface AgentCarry {
   standing: StandingCarry;
   tree?: SessionTreeCarry;
   orders: Order[];
+  operations: OutcomesCarry;
+  /** The turn at which the agent was resumed: a one-shot root settles only after another one. */
+  resumed_at?: number;
   /** Counts over the agent's whole life: reports sent, requests made, inputs named by Cadre. */
-  counters: { reports: number; requests: number; inputs: number };
+  counters: { reports: number; requests: number; inputs: number; approvals: number };
 }

@@ -11,6 +11,8 @@ export interface Known {
   message: string;
   turn: number;
   closed: boolean;
+  /** It was open until this agent closed, and was closed with it. */
+  closedAlong?: boolean;
   /** `seq` of the newest report. */
   seq: number;
   durationMs: number;
@@ -84,6 +86,31 @@ export class Children {
     return [...this.#known.values()].filter((known) => known.isChild && !known.closed);
   }
 
+  /** This agent closes, and these with it: who resumes it may want them back. */
+  closeAlong(): void {
+    for (const known of this.open) this.#known.set(known.id, { ...known, closedAlong: true });
+  }
+
+  /** Children that were closed because this agent closed. */
+  get closedAlong(): AgentId[] {
+    return [...this.#known.values()].filter((known) => known.closedAlong === true).map((known) => known.id);
+  }
+
+  /** After a resume: none of those that were closed along, or ended while nobody looked, is open. */
+  reopen(): void {
+    for (const known of this.#known.values()) {
+      const { closedAlong: _, ...rest } = known;
+      const status = isFinal(rest.status) ? rest.status : 'shutdown';
+      this.#known.set(known.id, { ...rest, status, closed: true, pending: [] });
+    }
+  }
+
+  /** A child was resumed: it takes input again. */
+  resumed(id: AgentId): void {
+    const known = this.#known.get(id);
+    if (known !== undefined) this.#known.set(id, { ...known, closed: false });
+  }
+
   get working(): Known[] {
     return this.open.filter((known) => !isFinal(known.status) || known.pending.length > 0);
   }
@@ -105,6 +132,7 @@ export class Children {
       durationMs: report.duration_ms ?? before?.durationMs ?? 0,
       pending: unconfirmed(before?.pending ?? [], report.taken),
       ...(report.call_id === undefined ? {} : { callId: report.call_id }),
+      ...(before?.closedAlong === true ? { closedAlong: true } : {}),
     };
     this.#known.set(known.id, known);
     const statusChanged = before?.status !== known.status || before.turn !== known.turn;

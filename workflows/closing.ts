@@ -7,6 +7,7 @@ import { closeAgent } from './operations/close.ts';
 /** Closes what is below, leaf first, then this agent; tells parent, root and whoever asked. */
 export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   const { reason, keepStatus } = agent.closing ?? { reason: 'closed', keepStatus: false };
+  agent.children.closeAlong();
   const below = await Promise.all(
     agent.children.open.map((child) =>
       closeAgent(agent, child.id, { reason: `its parent closes: ${reason}`, keepStatus }),
@@ -20,7 +21,7 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
     const acknowledge = { request_id: requestId, done: true, closed };
     agent.outbox.post(from, { type: 'acknowledge', acknowledge });
   }
-  await condition(() => agent.outbox.isEmpty && allHandlersFinished());
+  await condition(() => agent.outbox.isEmpty && !agent.operations.busy && allHandlersFinished());
   return resultOf(agent, closed);
 }
 

@@ -1,4 +1,5 @@
 import { EMPTY_DIGEST, extendDigest } from '../protocol/digest.ts';
+import { refusalOutput } from '../protocol/errors.ts';
 import type { AgentId, ConversationPointer, FreshItem, Item, ItemsPage } from '../protocol/index.ts';
 
 export interface ConversationCarry {
@@ -51,6 +52,23 @@ export class Conversation {
   /** The output of this call came from a worker, which remembers it: the next model call need not repeat it. */
   madeByWorker(callId: string): void {
     this.#made.add(callId);
+  }
+
+  /** Calls that a life which ended abruptly has left without an output get one, or no provider takes the items. */
+  mend(): void {
+    const answered = new Set(
+      this.#items.flatMap((item) => (item.type === 'tool_output' ? [item.call_id] : [])),
+    );
+    const lost = this.#items.filter((item) => item.type === 'tool_call' && !answered.has(item.call_id));
+    for (const call of lost) {
+      if (call.type !== 'tool_call') continue;
+      const output = refusalOutput({
+        code: 'outcome_unknown',
+        message: `It is unknown whether ${call.name} had its effect: the agent ended before its answer came.`,
+        hint: 'Look at what is there before you try again.',
+      });
+      this.append({ type: 'tool_output', call_id: call.call_id, output, success: false });
+    }
   }
 
   get fresh(): FreshItem[] {

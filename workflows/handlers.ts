@@ -1,14 +1,22 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
-import type { NoteAnswer, SendInput, SubmissionAnswer } from '../protocol/index.ts';
+import { decideApprovalSchema } from '../protocol/approvals.ts';
+import type {
+  ApprovalsView,
+  NoteAnswer,
+  OperateAnswer,
+  SendInput,
+  SubmissionAnswer,
+} from '../protocol/index.ts';
 import { INTERNAL_SIGNAL, mailSchema } from '../protocol/internal.ts';
 import {
   eventsQuerySchema,
   explain,
   interruptSchema,
   itemsQuerySchema,
-  normalizeNote,
+  operateSchema,
+  outcomeQuerySchema,
   parsePayload,
   QUERIES,
   SIGNALS,
@@ -18,6 +26,9 @@ import {
   UPDATES,
 } from '../protocol/messages.ts';
 import type { AgentState } from './agent-state.ts';
+import { decide } from './approval-desk.ts';
+import { takeNote } from './operations/note.ts';
+import { snapshotPage } from './restore.ts';
 
 /**
  * What the agent takes from outside. Handlers are synchronous and only enqueue: that, and the drain before
@@ -72,7 +83,12 @@ function takeInput(agent: AgentState, input: SendInput): string {
 }
 
 function registerUpdates(agent: AgentState): void {
-  const define = <T, R>(name: string, schema: z.ZodType<T>, take: (value: T) => R) => {
+  const define = <T, R>(
+    name: string,
+    schema: z.ZodType<T>,
+    take: (value: T) => R,
+    check: (value: T) => void = () => {},
+  ) => {
     const validated = (payload: unknown): T => {
       const parsed = parsePayload(schema, payload);
       if (!parsed.ok) throw ApplicationFailure.nonRetryable(`${name}: ${parsed.reason}`, 'invalid_arguments');
@@ -80,7 +96,7 @@ function registerUpdates(agent: AgentState): void {
     };
     setHandler(defineUpdate<R, [unknown]>(name), (payload) => take(validated(payload)), {
       validator: (payload) => {
-        validated(payload);
+        check(validated(payload));
         if (agent.closing !== undefined) {
           const hint = 'It takes no input until it is resumed.';
           throw ApplicationFailure.nonRetryable(`agent ${agent.id} is closed. ${hint}`, 'agent_closed');
@@ -100,13 +116,40 @@ function registerUpdates(agent: AgentState): void {
     const { status, message } = agent.standing;
     return { submission_id: agent.nextId('inputs'), status, ...(message === undefined ? {} : { message }) };
   });
+  define(
+    UPDATES.decideApproval,
+    decideApprovalSchema,
+    (decision): SubmissionAnswer => {
+      decide(agent, decision);
+      return { submission_id: agent.nextId('inputs') };
+    },
+    ({ approval_id: id }) => requireQuestion(agent, id),
+  );
+  define(UPDATES.operate, operateSchema, (request): OperateAnswer => {
+    const id = agent.nextId('requests');
+    agent.operations.begin(id);
+    agent.orders.push({ type: 'operate', id, request });
+    return { operation_id: id };
+  });
   define(UPDATES.setNote, setNoteSchema, ({ note }): NoteAnswer => {
-    const kept = normalizeNote(note);
-    agent.standing.setNote(kept, Date.now());
-    agent.emit({ type: 'agent.note', receiver_id: agent.id, note: kept ?? null });
-    agent.orders.push({ type: 'report' });
+    const kept = takeNote(agent, note);
     return { submission_id: agent.nextId('inputs'), thread_note: kept ?? null };
   });
+}
+
+/** Decisions are made at the root, where the questions are. */
+function requireQuestion(agent: AgentState, id: string): void {
+  if (agent.tree === undefined) {
+    throw ApplicationFailure.nonRetryable(
+      `approvals of this session are decided at its root ${agent.identity.session_id}`,
+      'not_permitted',
+    );
+  }
+  if (agent.tree.approvals.has(id)) return;
+  throw ApplicationFailure.nonRetryable(
+    `there is no open approval ${id}: it was decided, or its turn has ended`,
+    'approval_not_found',
+  );
 }
 
 function registerQueries(agent: AgentState): void {
@@ -123,6 +166,19 @@ function registerQueries(agent: AgentState): void {
   });
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.events), (payload) =>
     agent.events.page(page(eventsQuerySchema, payload).after),
+  );
+  setHandler(defineQuery<unknown, [unknown]>(QUERIES.snapshot), (payload) => {
+    const { from, to } = page(itemsQuerySchema, payload);
+    return snapshotPage(agent, from, to);
+  });
+  setHandler(defineQuery<unknown, [unknown]>(QUERIES.outcome), (payload) =>
+    agent.operations.outcome(page(outcomeQuerySchema, payload).operation_id),
+  );
+  setHandler(
+    defineQuery(QUERIES.approvals),
+    (): ApprovalsView => ({
+      approvals: agent.tree?.approvals.pending ?? [...agent.questions.values()],
+    }),
   );
   setHandler(defineQuery(QUERIES.session), () => agent.session ?? null);
   setHandler(defineQuery(QUERIES.settings), () => agent.settings);

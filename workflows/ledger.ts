@@ -35,6 +35,7 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       if (request.closed) {
         tree.lost(request.agent_id, 'ended from outside', Date.now());
         tree.unwatch(request.agent_id);
+        tree.approvals.forget(request.agent_id);
       }
       grant(root, request.closed ? slots.closed(request.agent_id) : slots.turnEnded(request.agent_id));
       return;
@@ -54,6 +55,7 @@ export function recordReport(root: AgentState, report: Report): boolean {
   if (closed) {
     grant(root, tree.slots.closed(id));
     tree.unwatch(id);
+    tree.approvals.forget(id);
   } else if (isFinal && change.statusChanged) {
     // Not for a mere note: the agent may stand in line for its next turn.
     grant(root, tree.slots.turnEnded(id));

@@ -1,8 +1,9 @@
-import type { Mail } from '../protocol/index.ts';
+import type { Mail, Operate } from '../protocol/index.ts';
 
 /** What handlers leave for the agent to act on. */
 export type Order =
   | { type: 'mail'; mail: Mail }
   | { type: 'interrupt'; reason: string }
+  | { type: 'operate'; id: string; request: Operate }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };

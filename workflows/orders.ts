@@ -2,8 +2,12 @@ import { condition } from '@temporalio/workflow';
 import type { Acknowledge, AgentId, Mail, Report } from '../protocol/index.ts';
 import { formatAnnouncement, isFinal } from '../protocol/status.ts';
 import type { AgentState } from './agent-state.ts';
+import { takeQuestion } from './approval-desk.ts';
+import { carryOut } from './client-operations.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { interruptTurn } from './operations/interrupt.ts';
+import { answerList } from './operations/list.ts';
+import { takeNote } from './operations/note.ts';
 import type { Order } from './order.ts';
 
 /** Acts on what the handlers have left, beside the turn, for as long as the workflow runs. */
@@ -24,6 +28,9 @@ function follow(agent: AgentState, order: Order): void {
       return;
     case 'report':
       agent.report();
+      return;
+    case 'operate':
+      void agent.operations.track(carryOut(agent, order.id, order.request));
       return;
     case 'mail':
       read(agent, order.mail);
@@ -57,6 +64,37 @@ function read(agent: AgentState, mail: Mail): void {
     }
     case 'lookup_answer':
       agent.lookupAnswers.answer(mail.answer);
+      return;
+    case 'approval':
+      takeQuestion(agent, mail.approval);
+      return;
+    case 'approval_withdrawn':
+      agent.tree?.approvals.withdraw(mail.approval_id);
+      agent.onChange();
+      return;
+    case 'verdict':
+      agent.verdicts.answer(mail.verdict);
+      return;
+    case 'budget': {
+      const answer = agent.tree?.budget?.answer(mail.request);
+      if (answer !== undefined)
+        agent.outbox.post(mail.request.from as AgentId, { type: 'budget_answer', answer });
+      return;
+    }
+    case 'budget_answer':
+      agent.budgetAnswers.answer(mail.answer);
+      return;
+    case 'list':
+      agent.outbox.post(mail.request.from, {
+        type: 'list_answer',
+        answer: answerList(agent, mail.request),
+      });
+      return;
+    case 'list_answer':
+      agent.listAnswers.answer(mail.answer);
+      return;
+    case 'note':
+      takeNote(agent, mail.note);
       return;
     case 'acknowledge':
       agent.acknowledgements.set(mail.acknowledge.request_id, mail.acknowledge);

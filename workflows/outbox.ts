@@ -36,6 +36,11 @@ export class Outbox {
     );
   }
 
+  /** Like `post`, for one who has to know: false when there is nobody to receive it. */
+  mail(to: AgentId, mail: Mail): Promise<boolean> {
+    return this.send(to, INTERNAL_SIGNAL, mail);
+  }
+
   /** Resolves when the server has the signal; false when there is nobody to receive it. */
   send(to: AgentId, signal: string, payload: unknown): Promise<boolean> {
     return new Promise((resolve) => {

@@ -1,12 +1,16 @@
 import { resolveReference } from '../protocol/ids.ts';
 import type { AgentId, AgentView, Limits, Report, SessionId } from '../protocol/index.ts';
 import { isFinal } from '../protocol/status.ts';
+import { Approvals, type ApprovalsCarry } from './approvals.ts';
+import { Budget, type BudgetCarry } from './budget.ts';
 import { Slots, type SlotsCarry } from './slots.ts';
 
 export interface SessionTreeCarry {
   reports: Report[];
   watchers: [AgentId, AgentId[]][];
   slots: SlotsCarry;
+  approvals?: ApprovalsCarry;
+  budget?: BudgetCarry;
 }
 
 /** Texts in the root's picture of the session are cut, since it holds them for every agent. */
@@ -15,6 +19,9 @@ const MESSAGE_SHOWN = 4_000;
 /** What the root alone knows: every agent of the session as its reports show it, and who may work. */
 export class SessionTree {
   readonly slots: Slots;
+  readonly approvals: Approvals;
+  /** Where the session has a limit of tokens. */
+  readonly budget: Budget | undefined;
   readonly #session: SessionId;
   readonly #reports: Map<AgentId, Report>;
   readonly #watchers: Map<AgentId, Set<AgentId>>;
@@ -22,6 +29,8 @@ export class SessionTree {
   constructor(session: SessionId, limits: Limits, carry?: SessionTreeCarry) {
     this.#session = session;
     this.slots = new Slots(limits, carry?.slots);
+    this.approvals = new Approvals(carry?.approvals);
+    if (limits.max_tokens !== undefined) this.budget = new Budget(limits.max_tokens, carry?.budget);
     this.#reports = new Map(carry?.reports.map((report) => [report.view.agent_id, report]));
     this.#watchers = new Map(carry?.watchers.map(([id, watchers]) => [id, new Set(watchers)]));
   }
@@ -54,6 +63,14 @@ export class SessionTree {
       ...report,
       view: { ...view, status: 'running', is_final: false, status_since: at, updated_at: at },
     });
+  }
+
+  /** After a resume of the root: nobody below it works, and nobody waits for a person any more. */
+  reopen(now: number): void {
+    this.slots.reopen();
+    for (const id of this.openIds) this.lost(id, 'ended with its root', now);
+    for (const { approval_id: id } of this.approvals.pending) this.approvals.withdraw(id);
+    this.#watchers.clear();
   }
 
   /** An agent that can report no more. */
@@ -119,6 +136,8 @@ export class SessionTree {
       reports: [...this.#reports.values()],
       watchers: [...this.#watchers].map(([id, watchers]) => [id, [...watchers]]),
       slots: this.slots.carry,
+      approvals: this.approvals.carry,
+      ...(this.budget === undefined ? {} : { budget: this.budget.carry }),
     };
   }
 }

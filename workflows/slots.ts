@@ -110,6 +110,14 @@ export class Slots {
     return this.#remove(agent);
   }
 
+  /** Nobody works any more; what was spawned stays counted. */
+  reopen(): void {
+    this.#working.clear();
+    this.#lent.clear();
+    this.#reclaiming = [];
+    this.#queue = [];
+  }
+
   lend(agent: AgentId): Claim[] {
     if (this.#limits.count === 'open' || !this.#working.delete(agent)) return [];
     this.#lent.add(agent);

@@ -16,6 +16,8 @@ export interface StandingCarry {
   note?: string;
   plan: PlanStep[];
   approval_missing: boolean;
+  /** How it stood before it was closed. */
+  before_close?: { status: Status; message?: string };
 }
 
 /** How an agent stands: its status and what is shown beside it. */
@@ -108,9 +110,22 @@ export class Standing {
   close(keepStatus: boolean, reason: string, now: number): void {
     this.waitingFor = undefined;
     this.currentTool = undefined;
+    const { status, message } = this.#state;
+    this.#update(now, { before_close: { status, ...(message === undefined ? {} : { message }) } });
     // The last answer stays readable beside `shutdown`.
     if (!keepStatus || !this.isFinal) this.#enter('shutdown', this.#state.message ?? reason, undefined, now);
     this.#update(now, { closed: true });
+  }
+
+  /** It goes on where it was when it closed; a turn that was cut off counts as interrupted. */
+  reopen(now: number): void {
+    const { before_close: before, ...rest } = this.#state;
+    this.#state = { ...rest, closed: false };
+    const status = before?.status ?? this.#state.status;
+    if (status === 'running') this.#enter('interrupted', 'the agent was ended from outside', undefined, now);
+    else if (status === 'shutdown') this.#enter('interrupted', this.#state.message, undefined, now);
+    else
+      this.#enter(status, before === undefined ? this.#state.message : before.message, this.#state.code, now);
   }
 
   used(usage: Usage, now: number): void {

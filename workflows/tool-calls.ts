@@ -1,8 +1,9 @@
 import { refusalOutput } from '../protocol/errors.ts';
-import type { Item, PlannedCall, ToolCall, ToolOutput } from '../protocol/index.ts';
+import type { Item, PlannedCall, ToolAnswer, ToolCall, ToolOutput } from '../protocol/index.ts';
 import { callTool, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
+import { askApproval } from './operations/approval.ts';
 import { Refused } from './operations/refused.ts';
 
 /** How much of an output stands in an event. */
@@ -44,6 +45,11 @@ function runsBeside(plan: PlannedCall): boolean {
     case 'operation':
       return SIDE_BY_SIDE.has(plan.name);
   }
+}
+
+/** A call that no model has made: a person's or a program's. It stands in the events, not in the conversation. */
+export function answerCall(agent: AgentState, plan: PlannedCall, call: ToolCall): Promise<ToolOutput> {
+  return runOne(agent, plan, [call]);
 }
 
 async function runOne(agent: AgentState, plan: PlannedCall, calls: ToolCall[]): Promise<ToolOutput> {
@@ -110,11 +116,9 @@ async function work(
   call: ToolCall,
 ): Promise<ToolOutput> {
   agent.standing.waitingFor = 'tool';
-  const running = callTool({ agent: agent.reference(), call }, plan);
   try {
-    const answer = await Promise.race([running, agent.running?.overdue ?? running]);
+    const answer = await runAllowed(agent, plan, call);
     if (answer === undefined) {
-      running.catch(() => {});
       return output(
         plan,
         unknownOutcome(plan, 'it was interrupted and did not say in time that it had stopped'),
@@ -149,6 +153,30 @@ async function work(
   } finally {
     agent.standing.waitingFor = undefined;
   }
+}
+
+/** Runs a call, and again when a person had to allow it first; undefined when an interrupt left it behind. */
+async function runAllowed(
+  agent: AgentState,
+  plan: Extract<PlannedCall, { kind: 'activity' }>,
+  call: ToolCall,
+): Promise<ToolAnswer | undefined> {
+  const answer = await attempt(agent, plan, { call });
+  if (answer?.needs_approval === undefined) return answer;
+  const refusal = await askApproval(agent, answer.needs_approval, plan.call_id);
+  if (refusal !== undefined) return { output: refusalOutput(refusal), success: false };
+  agent.standing.waitingFor = 'tool';
+  return attempt(agent, plan, { call, approved: true });
+}
+
+async function attempt(
+  agent: AgentState,
+  plan: Extract<PlannedCall, { kind: 'activity' }>,
+  request: { call: ToolCall; approved?: boolean },
+): Promise<ToolAnswer | undefined> {
+  const running = callTool({ agent: agent.reference(), ...request }, plan);
+  running.catch(() => {});
+  return Promise.race([running, agent.running?.overdue ?? running]);
 }
 
 function unknownOutcome(plan: PlannedCall, why: string): string {

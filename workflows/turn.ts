@@ -1,8 +1,9 @@
-import { condition, isCancellation, workflowInfo } from '@temporalio/workflow';
-import type { ErrorCode, Item, ModelAnswer } from '../protocol/index.ts';
+import { CancellationScope, condition, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
+import type { BudgetAnswer, ErrorCode, Item, ModelAnswer } from '../protocol/index.ts';
 import { plainText } from '../protocol/items.ts';
 import { callModel, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
+import { askBudget } from './operations/budget.ts';
 import { RunningTurn } from './running-turn.ts';
 import { runToolCalls } from './tool-calls.ts';
 
@@ -22,23 +23,43 @@ const CARRIED_BYTES = 1_500_000;
 export async function runTurn(agent: AgentState): Promise<TurnOutcome | 'continue_as_new'> {
   const running = new RunningTurn();
   agent.running = running;
+  const clock = watchTheClock(agent, running);
   try {
     return await running.scope.run(() => takeSteps(agent, running));
   } catch (error) {
-    if (isCancellation(error) && running.stopReason !== undefined) return interrupted(running);
+    if (isCancellation(error) && running.stopReason !== undefined) return stopped(agent, running);
     throw error;
   } finally {
+    clock.cancel();
     agent.running = undefined;
   }
 }
 
+/** Stops the turn when it has taken all of its time, what it took in earlier runs of the workflow included. */
+function watchTheClock(agent: AgentState, running: RunningTurn): CancellationScope {
+  const scope = new CancellationScope();
+  const { max_wall_ms: most } = agent.settings.limits;
+  if (most === undefined) return scope;
+  const left = Math.max(0, agent.standing.turnStarted + most - Date.now());
+  scope
+    .run(() => sleep(left, { summary: 'agents.max_wall_ms' }))
+    .then(
+      () =>
+        running.stop(`The limit of ${most} ms for one turn was reached (agents.max_wall_ms).`, 'limit_wall'),
+      () => {},
+    );
+  return scope;
+}
+
 async function takeSteps(agent: AgentState, running: RunningTurn): Promise<TurnOutcome | 'continue_as_new'> {
   for (;;) {
-    if (running.stopReason !== undefined) return interrupted(running);
+    if (running.stopReason !== undefined) return stopped(agent, running);
     if (shouldContinueAsNew(agent)) return 'continue_as_new';
     deliverInputs(agent);
     const { max_steps: most } = agent.settings.limits;
-    if (agent.standing.step >= most) return handBack(agent, most);
+    if (agent.standing.step >= most) return outOfSteps(agent, most);
+    const budget = await askBudget(agent);
+    if (budget !== undefined && budget.outcome !== 'go') return outOfTokens(agent, budget);
     const answer = await takeStep(agent, false);
     if ('status' in answer) return answer;
     if (answer.calls.length > 0) {
@@ -82,20 +103,44 @@ async function takeStep(agent: AgentState, final: boolean): Promise<ModelAnswer 
   }
 }
 
-/** The steps are used up: one more call, without tools, asks for what there is. The turn does not count as done. */
-async function handBack(agent: AgentState, most: number): Promise<TurnOutcome> {
+function outOfSteps(agent: AgentState, most: number): Promise<TurnOutcome> {
+  return handBack(agent, {
+    code: 'limit_steps',
+    message: `The limit of ${most} steps in one turn was reached (agents.max_steps).`,
+    notice: `You have taken all ${most} steps of this turn and can call no more tools.`,
+  });
+}
+
+/** What is left of a budget is kept for last reports; without anything left there is none. */
+async function outOfTokens(agent: AgentState, { outcome, used, limit }: BudgetAnswer): Promise<TurnOutcome> {
+  const message = `The limit of ${limit} tokens was reached: ${used} are used (agents.max_tokens).`;
+  const code = 'limit_tokens';
+  if (outcome === 'stop') return { status: 'errored', message: withHandBack(message, lastText(agent)), code };
+  return handBack(agent, {
+    code,
+    message,
+    notice: 'The tokens of this session are used up: you can call no more tools.',
+  });
+}
+
+/** One more call, without tools, asks for what there is. The turn does not count as done. */
+async function handBack(
+  agent: AgentState,
+  limit: { code: ErrorCode; message: string; notice: string },
+): Promise<TurnOutcome> {
   agent.conversation.append({
     type: 'notice',
-    text: `You have taken all ${most} steps of this turn and can call no more tools. Say what you have found or done, what is missing, and how to go on.`,
+    text: `${limit.notice} Say what you have found or done, what is missing, and how to go on.`,
   });
   const answer = await takeStep(agent, true);
   if ('status' in answer) return answer;
   // No call may stay without an output, or no provider takes the conversation any more.
   if (answer.calls.length > 0) await runToolCalls(agent, answer.items, answer.calls);
-  const handed = textOf(answer.items);
-  const limit = `The limit of ${most} steps in one turn was reached (agents.max_steps).`;
-  const message = handed === '' ? limit : `${limit} Handed back: ${handed}`;
-  return { status: 'errored', message, code: 'limit_steps' };
+  return { status: 'errored', message: withHandBack(limit.message, textOf(answer.items)), code: limit.code };
+}
+
+function withHandBack(limit: string, handed: string): string {
+  return handed === '' ? limit : `${limit} Handed back: ${handed}`;
 }
 
 /**
@@ -158,6 +203,19 @@ function emptyAnswer(): TurnOutcome {
   };
 }
 
-function interrupted(running: RunningTurn): TurnOutcome {
-  return { status: 'interrupted', message: running.stopReason ?? 'interrupted' };
+/** A limit of time leaves no time to ask for a hand-back: what the agent has said last is what there is. */
+function stopped(agent: AgentState, running: RunningTurn): TurnOutcome {
+  const message = running.stopReason ?? 'interrupted';
+  if (running.limit === undefined) return { status: 'interrupted', message };
+  return { status: 'errored', message: withHandBack(message, lastText(agent)), code: running.limit };
+}
+
+/** What the agent has said last in this turn. */
+function lastText(agent: AgentState): string {
+  const { items } = agent.conversation;
+  const begun = items.findLastIndex((item) => item.type === 'user_message');
+  const said = items
+    .slice(begun + 1)
+    .findLast((item) => item.type === 'assistant_message' && item.text.trim() !== '');
+  return said?.type === 'assistant_message' ? said.text.trim() : '';
 }

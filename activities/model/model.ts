@@ -73,12 +73,15 @@ async function answer(
 ): Promise<ModelAnswer> {
   const { agent, pointer, fresh, final } = request;
   const session = await deps.sessions.get(agent.session_id);
+  // One that was forked is shown what the other was shown; what it may do is checked with its own settings.
+  const { presented } = agent.settings;
+  const shown = presented === undefined ? agent : { ...agent, ...presented };
   const provider = deps.providers.get(agent.settings.provider, session.model_providers);
   const [items, instructions] = await Promise.all([
     deps.conversations.resolve(pointer, fresh, deps.readItems),
-    deps.instructionsFor(agent),
+    deps.instructionsFor(shown),
   ]);
-  const tools = final ? [] : deps.offeredTools(agent, session);
+  const tools = final ? [] : deps.offeredTools(shown, session);
   const reply = await provider.complete(
     { ...callOf(agent, session), instructions, items, tools: tools.map(declarationOf) },
     { signal, onDelta },

@@ -1,12 +1,18 @@
 import type {
   CloseAgentArguments,
   ContentPart,
+  ListActiveAgentsArguments,
+  ResumeAgentArguments,
   SendInputArguments,
+  SetThreadNoteArguments,
   SpawnAgentArguments,
   WaitArguments,
 } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
 import { close } from '../operations/close.ts';
+import { list } from '../operations/list.ts';
+import { setNote } from '../operations/note.ts';
+import { resume } from '../operations/resume.ts';
 import { send } from '../operations/send.ts';
 import { spawn } from '../operations/spawn.ts';
 import { wait } from '../operations/wait.ts';
@@ -14,11 +20,11 @@ import { wait } from '../operations/wait.ts';
 /** One tool call of a dialect: its arguments are checked, its result becomes the output of the call. */
 export type DialectTool = (agent: AgentState, callId: string, args: unknown) => Promise<unknown>;
 
-/** The collab vocabulary: spawn_agent, send_input, wait, close_agent. */
+/** The collab vocabulary. */
 export const collab: Record<string, DialectTool> = {
   spawn_agent: async (agent, callId, raw) => {
     const args = raw as SpawnAgentArguments;
-    const id = await spawn(agent, {
+    const { id, itemsCarried } = await spawn(agent, {
       callId,
       content: contentOf(args),
       role: args.agent_type,
@@ -32,7 +38,8 @@ export const collab: Record<string, DialectTool> = {
       maxRuntimeMs: args.max_runtime_ms,
       forkContext: args.fork_context,
     });
-    return { agent_id: id };
+    if (args.fork_context !== true) return { agent_id: id };
+    return { agent_id: id, context_mode: 'forked', items_carried: itemsCarried ?? 0 };
   },
 
   send_input: async (agent, callId, raw) => {
@@ -48,6 +55,26 @@ export const collab: Record<string, DialectTool> = {
   close_agent: async (agent, callId, raw) => {
     const args = raw as CloseAgentArguments;
     return close(agent, args.id, callId);
+  },
+
+  resume_agent: async (agent, callId, raw) => {
+    const { id } = raw as ResumeAgentArguments;
+    const { status } = await resume(agent, id, { callId, recursive: false });
+    return { status };
+  },
+
+  list_active_agents: async (agent, _callId, raw) => {
+    const args = raw as ListActiveAgentsArguments;
+    return list(agent, {
+      scope: args.scope,
+      includeTree: args.include_tree,
+      includeClosed: args.include_closed,
+    });
+  },
+
+  set_thread_note: async (agent, _callId, raw) => {
+    const { id, note } = raw as SetThreadNoteArguments;
+    return setNote(agent, id, note);
   },
 };
 

@@ -1,10 +1,9 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import { isBelow } from '../../protocol/ids.ts';
 import type { AgentId, Status, WireStatus } from '../../protocol/index.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import { terminateAgents } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import { Refused } from './refused.ts';
+import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
 import { releaseSlot } from './slot.ts';
 
@@ -21,13 +20,7 @@ export interface CloseResult {
 export async function close(agent: AgentState, reference: string, callId: string): Promise<CloseResult> {
   const id = await resolveAgent(agent, reference);
   if (id === agent.id) return closeItself(agent);
-  if (!agent.isRoot && !isBelow(id, agent.id)) {
-    throw new Refused({
-      code: 'not_permitted',
-      message: `agent ${agent.id} may close only itself and agents below it, not ${id}`,
-      hint: 'Ask its parent or the root.',
-    });
-  }
+  requireBelow(agent, id, 'close');
   const known = agent.children.get(id);
   const status = wireStatus(known?.status ?? 'not_found', known?.message);
   const event = { call_id: callId, sender_id: agent.id, receiver_id: id };

@@ -1,12 +1,5 @@
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import {
-  CancellationScope,
-  ChildWorkflowCancellationType,
-  ParentClosePolicy,
-  startChild,
-  WorkflowIdReusePolicy,
-} from '@temporalio/workflow';
-import { searchAttributesOf, TASK_SHOWN } from '../../protocol/agent-input.ts';
+import { CancellationScope, WorkflowIdReusePolicy, workflowInfo } from '@temporalio/workflow';
+import { TASK_SHOWN } from '../../protocol/agent-input.ts';
 import { childId, isChildName } from '../../protocol/ids.ts';
 import type {
   AgentId,
@@ -15,18 +8,23 @@ import type {
   AgentSettings,
   AgentView,
   ContentPart,
+  Presented,
+  Restore,
   RoleAnswer,
   RoleRequest,
   SessionId,
 } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
-import { normalizeNote, WORKFLOW_TYPE } from '../../protocol/messages.ts';
+import { normalizeNote } from '../../protocol/messages.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import { noUsage } from '../../protocol/usage.ts';
 import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
+import { settledCount } from '../restore.ts';
+import { askApproval } from './approval.ts';
 import { Refused } from './refused.ts';
 import { cancelSpawn, reserveForSpawn } from './slot.ts';
+import { startAgentWorkflow } from './start-agent.ts';
 
 export interface SpawnRequest {
   callId: string;
@@ -45,13 +43,20 @@ export interface SpawnRequest {
   forkContext?: boolean | undefined;
 }
 
+export interface SpawnResult {
+  id: AgentId;
+  /** How many items of this agent's conversation the new one starts with; undefined when it starts afresh. */
+  itemsCarried?: number;
+}
+
 /** Starts a sub-agent and answers with its id as soon as it exists; never waits for its work. */
-export async function spawn(agent: AgentState, request: SpawnRequest): Promise<AgentId> {
+export async function spawn(agent: AgentState, request: SpawnRequest): Promise<SpawnResult> {
   const prompt = plainText(request.content);
   const call = { call_id: request.callId, sender_id: agent.id };
   agent.emit({ type: 'agent.spawn.begin', ...call, prompt });
   try {
-    const id = await start(agent, request, prompt);
+    const result = await start(agent, request, prompt);
+    const { id } = result;
     agent.emit({
       type: 'agent.spawn.end',
       ...call,
@@ -60,7 +65,7 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<A
       status: wireStatus(agent.children.get(id)?.status ?? 'pending_init'),
     });
     agent.onChange();
-    return id;
+    return result;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     agent.emit({ type: 'agent.spawn.end', ...call, prompt, status: 'not_found', error: reason });
@@ -68,7 +73,7 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<A
   }
 }
 
-async function start(agent: AgentState, request: SpawnRequest, prompt: string): Promise<AgentId> {
+async function start(agent: AgentState, request: SpawnRequest, prompt: string): Promise<SpawnResult> {
   const { limits } = agent.settings;
   if (agent.identity.depth >= limits.max_depth) {
     throw new Refused({
@@ -77,7 +82,6 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
-  refuseWhatIsNotThereYet(request);
   const { settings, description } = await effectiveSettings(agent, request);
   const id = chooseId(agent, settings.role, request.name);
   const note = normalizeNote(request.note ?? defaultNote(settings, description));
@@ -92,6 +96,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
     task: prompt.slice(0, TASK_SHOWN),
     search_attributes: agent.identity.search_attributes,
   };
+  const restore = request.forkContext === true ? forkOf(agent, id, settings, description) : undefined;
   // From the reservation on nothing may be cut in two: an interrupt waits for these few milliseconds.
   return CancellationScope.nonCancellable(async () => {
     const answer = await reserveForSpawn(
@@ -114,32 +119,17 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       ...(note === undefined ? {} : { note }),
       input: { id: agent.nextId('inputs'), content: request.content, from: agent.id },
       slot: answer.outcome,
+      ...(restore === undefined ? {} : { restore }),
     };
     try {
-      await startChildWorkflow(input, note);
+      await startAgentWorkflow(input, note, WorkflowIdReusePolicy.REJECT_DUPLICATE);
     } catch (error) {
       agent.children.remove(id);
       cancelSpawn(agent, id);
       const reason = error instanceof Error ? error.message : String(error);
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
-    return id;
-  });
-}
-
-/** Nothing is silently left out: what cannot be kept yet is refused. */
-function refuseWhatIsNotThereYet({ maxRuntimeMs, forkContext }: SpawnRequest): void {
-  if (maxRuntimeMs !== undefined)
-    throw notThereYet('max_runtime_ms', 'max_steps and max_turns bound an agent.');
-  if (forkContext === true)
-    throw notThereYet('fork_context', 'put what the agent has to know into its message.');
-}
-
-function notThereYet(argument: string, instead: string): Refused {
-  return new Refused({
-    code: 'invalid_arguments',
-    message: `${argument} is not available in this version`,
-    hint: `Leave it out; ${instead}`,
+    return restore?.kind === 'fork' ? { id, itemsCarried: restore.to } : { id };
   });
 }
 
@@ -147,7 +137,7 @@ async function effectiveSettings(
   agent: AgentState,
   request: SpawnRequest,
 ): Promise<{ settings: AgentSettings; description: string }> {
-  const answer = await answerFor(agent, {
+  const asked: RoleRequest = {
     session_id: agent.identity.session_id,
     inherited: agent.settings,
     role: request.role,
@@ -155,7 +145,13 @@ async function effectiveSettings(
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
     ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
-  });
+  };
+  let answer = await answerFor(agent, asked);
+  if (!answer.ok && answer.needs_approval !== undefined) {
+    const refusal = await askApproval(agent, answer.needs_approval, request.callId);
+    if (refusal !== undefined) throw new Refused(refusal);
+    answer = await answerFor(agent, { ...asked, approved: true });
+  }
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());
     throw new Refused(answer.error);
@@ -164,7 +160,10 @@ async function effectiveSettings(
   const limits = { ...settings.limits };
   limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
-  return { settings: { ...settings, limits }, description };
+  limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
+  const { presented: _, ...own } = settings;
+  const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
+  return { settings: { ...own, limits, ...presented }, description };
 }
 
 /** Agents that one model answer starts alike are asked for once. */
@@ -179,6 +178,32 @@ function answerFor(agent: AgentState, request: RoleRequest): Promise<RoleAnswer>
 function tighter(inherited: number | undefined, asked: number | undefined): number | undefined {
   if (inherited === undefined || asked === undefined) return inherited ?? asked;
   return Math.min(inherited, asked);
+}
+
+/** A fork of a fork is shown what the first one was shown. */
+function presentedBy({ settings, identity }: AgentState): Presented {
+  return settings.presented ?? { depth: identity.depth, settings };
+}
+
+/** The conversation up to the answer that spawns, and what has changed for whoever goes on from it. */
+function forkOf(agent: AgentState, id: AgentId, settings: AgentSettings, description: string): Restore {
+  const open = agent.children.open.map((child) => `${child.id} (${child.status})`);
+  const plan = agent.standing.plan.map((step) => `${step.status}: ${step.step}`);
+  const lines = [
+    `From here on you are ${id}, a sub-agent of ${agent.id}; what is above is the conversation of ${agent.id}.`,
+    `Your role: ${settings.role}${description === '' ? '' : ` (${description})`}. Tools that it lacks are refused when you call them.`,
+    `Working directory: ${settings.working_directory}. Sandbox: ${settings.sandbox_mode}.`,
+    `Plan of ${agent.id}: ${plan.length === 0 ? 'none' : plan.join('; ')}.`,
+    `Open agents of ${agent.id}: ${open.length === 0 ? 'none' : open.join(', ')}.`,
+    'Your task follows; do nothing but that.',
+  ];
+  return {
+    kind: 'fork',
+    agent_id: agent.id,
+    run_id: workflowInfo().runId,
+    to: settledCount(agent.conversation),
+    notice: lines.join('\n'),
+  };
 }
 
 function chooseId(agent: AgentState, role: string, name: string | undefined): AgentId {
@@ -246,23 +271,4 @@ function firstView(identity: AgentIdentity, settings: AgentSettings, note: strin
     status_since: at,
     updated_at: at,
   };
-}
-
-async function startChildWorkflow(input: AgentInput, note: string | undefined): Promise<void> {
-  const { identity, settings } = input;
-  await startChild(WORKFLOW_TYPE, {
-    workflowId: identity.agent_id,
-    args: [input],
-    // Continue-as-new of the parent applies this policy to its children, so any other would end them.
-    parentClosePolicy: ParentClosePolicy.ABANDON,
-    cancellationType: ChildWorkflowCancellationType.ABANDON,
-    workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
-    typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
-      typeof value === 'number'
-        ? { key: defineSearchAttributeKey(name, SearchAttributeType.INT), value }
-        : { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value },
-    ),
-    memo: { task: identity.task, note: note ?? null },
-    staticSummary: `${settings.role}: ${identity.task.slice(0, 120)}`,
-  });
 }

@@ -1,0 +1,69 @@
+import type { Approval, ApprovalNeed, ErrorBody, Verdict } from '../../protocol/index.ts';
+import type { AgentState } from '../agent-state.ts';
+import { shown, takeQuestion } from '../approval-desk.ts';
+import { lendingSlot } from './slot.ts';
+
+/**
+ * Asks a person, by way of the root, whether a call may do what it is about to do, and waits for the answer however
+ * long that takes; others get this agent's slot meanwhile. An interrupt of the turn takes the question back.
+ *
+ * @returns undefined when it is allowed, else why not, as the model is told
+ */
+export async function askApproval(
+  agent: AgentState,
+  need: ApprovalNeed,
+  callId: string,
+): Promise<ErrorBody | undefined> {
+  const approval: Approval = {
+    ...need,
+    approval_id: agent.nextId('approvals'),
+    asking_id: agent.id,
+    role: agent.settings.role,
+    call_id: callId,
+    requested_at: new Date(Date.now()).toISOString(),
+  };
+  const { approval_id: id } = approval;
+  agent.questions.set(id, approval);
+  agent.emit({ type: 'approval.requested', ...shown(approval) });
+  const before = agent.standing.waitingFor;
+  agent.standing.waitingFor = 'approval';
+  if (agent.isRoot) takeQuestion(agent, approval);
+  else agent.postToRoot({ type: 'approval', approval });
+  agent.report();
+  try {
+    const verdict = await lendingSlot(agent, () =>
+      agent.verdicts.await(id, () => agent.closing !== undefined),
+    );
+    if (verdict === undefined) return { code: 'agent_closed', message: `agent ${agent.id} is closing` };
+    agent.emit({ type: 'approval.decided', approval_id: id, decision: verdict.decision });
+    if (verdict.decision === 'abort') {
+      agent.orders.push({ type: 'interrupt', reason: reasonOf(verdict) ?? 'a person aborted it' });
+    }
+    return refusalOf(verdict, need);
+  } finally {
+    agent.questions.delete(id);
+    agent.standing.waitingFor = before;
+    withdraw(agent, id);
+    agent.report();
+  }
+}
+
+function refusalOf(verdict: Verdict, need: ApprovalNeed): ErrorBody | undefined {
+  if (verdict.decision === 'approve' || verdict.decision === 'approve_for_session') return undefined;
+  const reason = reasonOf(verdict);
+  return {
+    code: 'approval_denied',
+    message: `A person denied this${reason === undefined ? '' : `: ${reason}`} (${need.summary}).`,
+    hint: 'Do not try the same again; find another way, or say what you would need it for.',
+  };
+}
+
+function reasonOf({ reason }: Verdict): string | undefined {
+  return reason === undefined || reason.trim() === '' ? undefined : reason.trim();
+}
+
+/** Nobody waits for the answer any more; one that was decided is no longer there. */
+function withdraw(agent: AgentState, id: string): void {
+  if (agent.isRoot) agent.tree?.approvals.withdraw(id);
+  else agent.postToRoot({ type: 'approval_withdrawn', approval_id: id });
+}
