@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CadreError } from '../../protocol/index.ts';
 import { parseRole } from './parse-role.ts';
 import type { Role } from './role.ts';
 
@@ -31,6 +32,19 @@ export function builtinRoles(): ReadonlyMap<string, Role> {
 export function findRole(name: string): Role | undefined {
   const roles = builtinRoles();
   return roles.get(name) ?? roles.get(Object.hasOwn(ALIASES, name) ? (ALIASES[name] as string) : name);
+}
+
+/**
+ * The role of that name or alias.
+ *
+ * @throws CadreError `unknown_role` with the names that are accepted
+ */
+export function roleNamed(name: string): Role {
+  const role = findRole(name);
+  if (role !== undefined) return role;
+  throw new CadreError('unknown_role', `There is no role ${JSON.stringify(name.slice(0, 100))}.`, {
+    hint: `Accepted: ${roleNames().join(', ')}.`,
+  });
 }
 
 /** Every name that is accepted for a role. */

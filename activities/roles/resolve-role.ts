@@ -11,7 +11,7 @@ import {
 import type { SessionStore } from '../session-store.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { SHELL_FAMILY } from '../tools/tool-policy.ts';
-import { DEFAULT_ROLE, findRole, roleNames } from './find-role.ts';
+import { DEFAULT_ROLE, findRole, roleNamed } from './find-role.ts';
 import type { Persona, Role } from './role.ts';
 import { tighten } from './tighten.ts';
 import { directoryApproval, findWorkingDirectory } from './working-directory.ts';
@@ -41,7 +41,7 @@ export function createResolveRole(deps: RoleDeps): (request: RoleRequest) => Pro
 
 async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAnswer> {
   const { inherited } = request;
-  const role = roleOf(request.role ?? DEFAULT_ROLE);
+  const role = roleNamed(request.role ?? DEFAULT_ROLE);
   const persona = personaOf(role, request.persona);
   const folder = await findWorkingDirectory(request.working_directory, inherited.working_directory);
   const session = await deps.sessions.get(request.session_id);
@@ -91,14 +91,6 @@ function refuseFolder(
 /** The text of another role replaces what the parent was told; the default one leaves it. */
 function keepsInstructions(role: Role, inherited: AgentSettings): boolean {
   return role.name === DEFAULT_ROLE || role === findRole(inherited.role);
-}
-
-function roleOf(name: string): Role {
-  const role = findRole(name);
-  if (role !== undefined) return role;
-  throw new CadreError('unknown_role', `There is no role ${JSON.stringify(name)}.`, {
-    hint: `Accepted: ${roleNames().join(', ')}.`,
-  });
 }
 
 function personaOf(role: Role, name: string | undefined): Persona | undefined {

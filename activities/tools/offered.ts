@@ -29,6 +29,15 @@ const DIALECT_TOOLS: Readonly<Record<Dialect, readonly OperationTool[]>> = {
   mailbox: [],
 };
 
+/** Ordinary tools that belong to those of a dialect, and are held to the same conditions. */
+const DIALECT_READERS: Readonly<Record<Dialect, readonly string[]>> = {
+  collab: ['list_agents'],
+  named: [],
+  sessions: [],
+  mailbox: [],
+};
+const ALL_READERS = new Set(Object.values(DIALECT_READERS).flat());
+
 /** Beside the tool's own time, for the way there and back. */
 const MARGIN_MS = 10_000;
 const SUMMARY_CHARACTERS = 120;
@@ -95,11 +104,16 @@ function standing(
   session: SessionSettings,
   registry: readonly Tool[],
 ): Standing {
-  const isOperation = DIALECT_TOOLS[agent.settings.dialect].some((tool) => tool.name === name);
-  if (!isOperation && !registry.some((tool) => tool.name === name)) return 'unknown';
-  if (isSwitchedOff(name, isOperation, session)) return 'not_allowed';
+  const { dialect } = agent.settings;
+  const isReader = DIALECT_READERS[dialect].includes(name);
+  const isOperation = DIALECT_TOOLS[dialect].some((tool) => tool.name === name);
+  const isForeign = ALL_READERS.has(name) && !isReader;
+  const isKnown = isOperation || registry.some((tool) => tool.name === name);
+  if (!isKnown || isForeign) return 'unknown';
+  const isForSubAgents = isOperation || isReader;
+  if (isSwitchedOff(name, isForSubAgents, session)) return 'not_allowed';
   if (!isAllowed(name, agent.settings.tool_policy)) return 'not_allowed';
-  return isOperation && agent.depth >= agent.settings.limits.max_depth ? 'too_deep' : 'offered';
+  return isForSubAgents && agent.depth >= agent.settings.limits.max_depth ? 'too_deep' : 'offered';
 }
 
 function refusal(name: string, why: Standing, agent: AgentContext, all: readonly OfferedTool[]): ErrorBody {
@@ -115,8 +129,8 @@ function refusal(name: string, why: Standing, agent: AgentContext, all: readonly
   return { code: 'tool_not_allowed', message, hint, retryable };
 }
 
-function isSwitchedOff(name: string, isOperation: boolean, { tools }: SessionSettings): boolean {
-  if (isOperation) return !tools.subagent_tools;
+function isSwitchedOff(name: string, isForSubAgents: boolean, { tools }: SessionSettings): boolean {
+  if (isForSubAgents) return !tools.subagent_tools;
   const toggles: Record<string, boolean> = {
     update_plan: tools.plan,
     view_image: tools.view_image,

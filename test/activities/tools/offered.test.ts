@@ -8,7 +8,17 @@ import { agentSettingsSchema } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 
 const WORK = ['shell', 'read_file', 'list_dir', 'grep_files', 'update_plan'];
-const SUB_AGENTS = ['spawn_agent', 'send_input', 'wait', 'close_agent'];
+/** In the order in which they are offered. */
+const SUB_AGENTS = [
+  'list_agents',
+  'spawn_agent',
+  'send_input',
+  'wait',
+  'close_agent',
+  'resume_agent',
+  'list_active_agents',
+  'set_thread_note',
+];
 
 const names = (agent = agentIn({ working_directory: '/' }), session = sessionWith()) =>
   offeredTools(agent, session, builtinTools).map((tool) => tool.name);
@@ -39,6 +49,22 @@ describe('what is offered', () => {
   test('the policy of the agent counts for both kinds', () => {
     const tool_policy = { allow: [['exec_command', 'wait', 'read_file']], deny: ['read_*'] };
     expect(names(agentIn({ working_directory: '/', tool_policy }))).toEqual(['shell', 'wait']);
+  });
+});
+
+test('the catalog of roles belongs to the dialect whose tools it is one of', () => {
+  for (const dialect of ['named', 'sessions', 'mailbox'] as const) {
+    const agent = agentIn({ working_directory: '/', dialect });
+    expect(names(agent)).not.toContain('list_agents');
+    expect(plan('list_agents', '{}', agent)).toMatchObject({ error: { code: 'unknown_tool' } });
+  }
+  expect(plan('list_agents', '{"agent_type":"worker"}')).toEqual({
+    kind: 'activity',
+    call_id: 'c1',
+    name: 'list_agents',
+    effects: 'none',
+    timeout_ms: 130_000,
+    summary: 'worker',
   });
 });
 
@@ -86,6 +112,9 @@ describe('a planned call', () => {
     ['wait', '{"ids":["a"],"timeout_ms":0}'],
     ['spawn_agent', '{"message":"a","items":[]}'],
     ['spawn_agent', '{"message":"   "}'],
+    ['list_agents', '{"agent_type":""}'],
+    ['list_agents', '{"expanded":"yes"}'],
+    ['list_agents', '{"role":"worker"}'],
   ])('with wrong arguments is refused in words: %s %s', (name, args) => {
     expect(plan(name, args)).toMatchObject({
       kind: 'refused',
@@ -110,9 +139,11 @@ describe('a planned call', () => {
       expect(plan(name, '{"command":"ls"}', denied)).toMatchObject({ error: { code: 'tool_not_allowed' } });
     }
     const off = sessionWith({ tools: { subagent_tools: false, plan: false } });
-    expect(plan('spawn_agent', '{"message":"x"}', undefined, off)).toMatchObject({
-      error: { code: 'tool_not_allowed' },
-    });
+    for (const name of SUB_AGENTS) {
+      expect(plan(name, '{"message":"x"}', undefined, off)).toMatchObject({
+        error: { code: 'tool_not_allowed' },
+      });
+    }
     expect(plan('update_plan', '{}', undefined, off)).toMatchObject({ error: { code: 'tool_not_allowed' } });
   });
 
