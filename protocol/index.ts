@@ -15,6 +15,7 @@ export * from './items.ts';
 export * from './limits.ts';
 export * from './messages.ts';
 export * from './model-retry.ts';
+export * from './reasoning-efforts.ts';
 export * from './rehearsal.ts';
 export * from './restore.ts';
 export * from './settings.ts';

@@ -4,7 +4,7 @@ import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
 
 export const SANDBOX_MODES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
 export const APPROVAL_POLICIES = ['untrusted', 'on-request', 'never'] as const;
-export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export const DIALECTS = ['collab', 'named', 'sessions', 'mailbox'] as const;
 
 export const sandboxModeSchema = z.enum(SANDBOX_MODES);
@@ -39,6 +39,12 @@ export const providerSettingsSchema = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe('The models on offer; default: asked of the provider'),
+  reasoning_efforts: z
+    .record(z.string().min(1), z.array(reasoningEffortSchema).min(1))
+    .optional()
+    .describe(
+      'The efforts that a model takes, by its name or a glob; default: those known of OpenAI, else all',
+    ),
   script: z.string().min(1).optional().describe('A script that plays the model (file), see docs/scripts.md'),
 });
 export type ProviderSettings = z.infer<typeof providerSettingsSchema>;

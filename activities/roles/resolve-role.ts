@@ -1,9 +1,7 @@
 import {
   type AgentSettings,
   CadreError,
-  REASONING_EFFORTS,
   REHEARSAL_PROVIDER,
-  type ReasoningEffort,
   type RoleAnswer,
   type RoleRequest,
   type SessionSettings,
@@ -11,6 +9,7 @@ import {
 import type { SessionStore } from '../session-store.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { SHELL_FAMILY } from '../tools/tool-policy.ts';
+import { chooseEffort } from './choose-effort.ts';
 import { DEFAULT_ROLE, findRole, roleNamed } from './find-role.ts';
 import type { Persona, Role } from './role.ts';
 import { tighten } from './tighten.ts';
@@ -20,6 +19,8 @@ export interface RoleDeps {
   sessions: SessionStore;
   /** Every tool of this worker: those with effects are taken from read-only roles. */
   tools: readonly Tool[];
+  /** Default: the roles that come with Cadre. */
+  roleNamed?: (name: string) => Role;
   /** The models that a provider has; undefined when it takes any, or does not tell. */
   listModels(provider: string, session: SessionSettings): Promise<readonly string[] | undefined>;
 }
@@ -41,12 +42,13 @@ export function createResolveRole(deps: RoleDeps): (request: RoleRequest) => Pro
 
 async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAnswer> {
   const { inherited } = request;
-  const role = roleNamed(request.role ?? DEFAULT_ROLE);
+  const role = (deps.roleNamed ?? roleNamed)(request.role ?? DEFAULT_ROLE);
   const persona = personaOf(role, request.persona);
   const folder = await findWorkingDirectory(request.working_directory, inherited.working_directory);
   const session = await deps.sessions.get(request.session_id);
   const model = await chooseModel(request, [request.model, persona?.model, role.model], session, deps);
-  const effort = effortOf(request.reasoning_effort ?? persona?.reasoning_effort ?? role.reasoning_effort);
+  const named = [request.reasoning_effort, persona?.reasoning_effort, role.reasoning_effort];
+  const effort = chooseEffort(inherited, named, model, session);
   const effectTools = deps.tools
     .filter((tool) => tool.effects === 'some' && !SHELL_FAMILY.includes(tool.name))
     .map((tool) => tool.name);
@@ -111,8 +113,8 @@ async function chooseModel(
   session: SessionSettings,
   deps: RoleDeps,
 ): Promise<string> {
-  const wanted = named.find((name) => name !== undefined && name !== 'inherit');
-  if (wanted === undefined) return inherited.model;
+  const wanted = named.find((name) => name !== undefined) ?? 'inherit';
+  if (wanted === 'inherit') return inherited.model;
   const aliases = session.model_aliases;
   const model = Object.hasOwn(aliases, wanted) ? (aliases[wanted] as string) : wanted;
   const allowed = inherited.limits.allowed_models;
@@ -151,13 +153,5 @@ async function modelsOf(
 function unknownModel(model: string, problem: string, accepted: readonly string[]): CadreError {
   return new CadreError('unknown_model', `The model ${JSON.stringify(model)} ${problem}.`, {
     hint: `Accepted: ${accepted.join(', ') || 'none'}.`,
-  });
-}
-
-function effortOf(name: string | undefined): ReasoningEffort | undefined {
-  const effort = REASONING_EFFORTS.find((known) => known === name);
-  if (name === undefined || effort !== undefined) return effort;
-  throw new CadreError('invalid_arguments', `There is no reasoning_effort ${JSON.stringify(name)}.`, {
-    hint: `Accepted: ${REASONING_EFFORTS.join(', ')}.`,
   });
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { builtinRoles, findRole, roleNames } from '../../../activities/roles/find-role.ts';
 import { createResolveRole, type RoleDeps } from '../../../activities/roles/resolve-role.ts';
+import type { Role } from '../../../activities/roles/role.ts';
 import { tighten } from '../../../activities/roles/tighten.ts';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
@@ -188,6 +189,89 @@ test('an effort that does not exist is refused with those that do', async () => 
     ok: false,
     error: { code: 'invalid_arguments', hint: expect.stringContaining('xhigh') },
   });
+});
+
+const choosy: Role = {
+  name: 'choosy',
+  description: 'Has its own mind.',
+  body: 'You choose.',
+  model: 'of-role',
+  reasoning_effort: 'low',
+  agent_names: [
+    { name: 'own', model: 'of-persona', reasoning_effort: 'medium' },
+    { name: 'plain' },
+    { name: 'as-parent', model: 'inherit' },
+  ],
+};
+const chosen = async (request: Partial<RoleRequest>, role: Partial<Role> = {}) => {
+  const { model, reasoning_effort } = await settingsOf(request, {
+    inherited: { model: 'of-parent', reasoning_effort: 'minimal' },
+    deps: { roleNamed: () => ({ ...choosy, ...role }), listModels: async () => undefined },
+  });
+  return [model, reasoning_effort];
+};
+
+test('model and effort come from the call, else the persona, else the role, else the parent', async () => {
+  const call = { model: 'of-call', reasoning_effort: 'high' };
+  expect(await chosen({ ...call, persona: 'own' })).toEqual(['of-call', 'high']);
+  expect(await chosen({ persona: 'own' })).toEqual(['of-persona', 'medium']);
+  expect(await chosen({ persona: 'plain' })).toEqual(['of-role', 'low']);
+  expect(await chosen({})).toEqual(['of-role', 'low']);
+  expect(await chosen({}, { model: undefined, reasoning_effort: undefined })).toEqual([
+    'of-parent',
+    'minimal',
+  ]);
+});
+
+test('model and effort are chosen each for itself', async () => {
+  expect(await chosen({ persona: 'own', model: 'of-call' })).toEqual(['of-call', 'medium']);
+  expect(await chosen({ persona: 'own', reasoning_effort: 'high' })).toEqual(['of-persona', 'high']);
+  expect(await chosen({}, { model: undefined })).toEqual(['of-parent', 'low']);
+  expect(await chosen({}, { reasoning_effort: undefined })).toEqual(['of-role', 'minimal']);
+});
+
+test('to inherit is a choice as well: it wins over what stands further from the call', async () => {
+  expect((await chosen({ persona: 'own', model: 'inherit' }))[0]).toBe('of-parent');
+  expect((await chosen({ persona: 'as-parent' }))[0]).toBe('of-parent');
+});
+
+const efforts = { openai: { reasoning_efforts: { 'gpt-b': ['low', 'high'], 'gpt-*': ['medium'] } } };
+
+test('an effort that the chosen model does not take is refused with those it does, wherever it comes from', async () => {
+  const session = { model_providers: efforts };
+  const refused = (effort: string, model: string, accepted: string) => ({
+    ok: false,
+    error: {
+      code: 'invalid_arguments',
+      message: `The model "${model}" does not support the reasoning_effort "${effort}".`,
+      hint: `Accepted: ${accepted}.`,
+      retryable: false,
+    },
+  });
+  const named = { model: 'gpt-b', reasoning_effort: 'medium' };
+  expect(await resolve(named, { session })).toEqual(refused('medium', 'gpt-b', 'low, high'));
+  expect(await resolve({ reasoning_effort: 'high' }, { session })).toEqual(
+    refused('high', 'gpt-a', 'medium'),
+  );
+  const deps = { roleNamed: () => ({ ...choosy, model: 'gpt-a' }) };
+  expect(await resolve({}, { session, deps })).toEqual(refused('low', 'gpt-a', 'medium'));
+  const inherited = { reasoning_effort: 'medium' } as const;
+  expect(await resolve({ model: 'gpt-b' }, { session, inherited })).toEqual(
+    refused('medium', 'gpt-b', 'low, high'),
+  );
+  expect(await resolve({ reasoning_effort: 'enormous' }, { session })).toMatchObject({
+    error: { hint: 'Accepted: medium.' },
+  });
+});
+
+test('an effort that the model takes is taken, and what the parent has is left as it is', async () => {
+  const session = { model_providers: efforts };
+  expect(await settingsOf({ model: 'gpt-b', reasoning_effort: 'high' }, { session })).toMatchObject({
+    model: 'gpt-b',
+    reasoning_effort: 'high',
+  });
+  const inherited = { reasoning_effort: 'xhigh' } as const;
+  expect((await settingsOf({}, { session, inherited })).reasoning_effort).toBe('xhigh');
 });
 
 test('the working directory of the parent is accepted under any of its names', async () => {
