@@ -43,7 +43,8 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
 /** Brings a new agent up: its note and its first input. */
 function begin(self: AgentState, input: AgentInput<AgentCarry>, forked: Item[]): void {
   const { identity, settings } = input;
-  self.conversation.append(...forked);
+  // They are in the history once, as the result of an activity: the model's worker reads them from here.
+  self.conversation.appendKnown(forked);
   const note = normalizeNote(input.note ?? '');
   if (note !== undefined) self.standing.setNote(note, Date.now());
   if (input.input !== undefined) self.inbox.accept(input.input);

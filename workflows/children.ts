@@ -11,6 +11,8 @@ export interface Known {
   message: string;
   turn: number;
   closed: boolean;
+  /** How it stood before it was closed. */
+  beforeClose?: { status: Status; message: string };
   /** It was open until this agent closed, and was closed with it. */
   closedAlong?: boolean;
   /** `seq` of the newest report. */
@@ -105,10 +107,12 @@ export class Children {
     }
   }
 
-  /** A child was resumed: it takes input again. */
+  /** An agent was resumed: it takes input again, and stands as before it was closed until it says more. */
   resumed(id: AgentId): void {
     const known = this.#known.get(id);
-    if (known !== undefined) this.#known.set(id, { ...known, closed: false });
+    if (known === undefined) return;
+    const { beforeClose, closedAlong: _, ...rest } = known;
+    this.#known.set(id, { ...rest, ...beforeClose, closed: false });
   }
 
   get working(): Known[] {
@@ -133,6 +137,7 @@ export class Children {
       pending: unconfirmed(before?.pending ?? [], report.taken),
       ...(report.call_id === undefined ? {} : { callId: report.call_id }),
       ...(before?.closedAlong === true ? { closedAlong: true } : {}),
+      ...(view.closed && before !== undefined ? { beforeClose: standingBefore(before) } : {}),
     };
     this.#known.set(known.id, known);
     const statusChanged = before?.status !== known.status || before.turn !== known.turn;
@@ -163,6 +168,13 @@ export class Children {
   get carry(): ChildrenCarry {
     return { known: [...this.#known.values()], counters: Object.fromEntries(this.#counters) };
   }
+}
+
+function standingBefore(before: Known): { status: Status; message: string } {
+  if (before.beforeClose !== undefined) return before.beforeClose;
+  const { status, message } = before;
+  // A turn that the closing has cut off counts as interrupted.
+  return isFinal(status) ? { status, message } : { status: 'interrupted', message };
 }
 
 /** An agent takes what one sender sends in order, so whatever was sent before a confirmed input is confirmed, too. */

@@ -47,6 +47,8 @@ export function lines(cast: Record<string, Line[]>): Script {
 export type ScriptedTool = (call: {
   agent: string;
   args: Record<string, unknown>;
+  /** A person has allowed it. */
+  approved: boolean;
   /** Fires when the activity is cancelled. */
   signal: AbortSignal;
 }) => string | ToolAnswer | Promise<string | ToolAnswer>;

@@ -1,10 +1,15 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import type { ReadItems } from '../../activities/model/conversation-cache.ts';
+import { conversationReader } from '../../activities/model/read-conversation.ts';
+import { createFindClosedAgent } from '../../activities/restore/find-closed-agent.ts';
+import { createReadItems, createReadSnapshot } from '../../activities/restore/read-run.ts';
 import { terminateAgents } from '../../activities/terminate-agents.ts';
 import {
   type AgentId,
   type AgentSettings,
+  collabTools,
   EMPTY_DIGEST,
   extendDigest,
   type FreshItem,
@@ -13,6 +18,7 @@ import {
   type ModelRequest,
   noUsage,
   type PlannedCall,
+  type PlanRequest,
   type RoleAnswer,
   type RoleRequest,
   type SessionId,
@@ -37,7 +43,7 @@ export interface Play {
 /** Shared by all workers of a test file, so that one may go on where another has stopped. */
 export type Plays = Map<SessionId, Play>;
 
-const OPERATIONS: ReadonlySet<string> = new Set(['spawn_agent', 'send_input', 'wait', 'close_agent']);
+const OPERATIONS: ReadonlySet<string> = new Set(collabTools.map((tool) => tool.name));
 
 /** `root`, or the part of an id after that of its root. */
 function shortName(id: AgentId): string {
@@ -57,19 +63,32 @@ export function scriptedActivities(plays: Plays, client: Client) {
   };
   const tool = (request: Wire<ToolRequest>) => runTool(playOf(request.agent.session_id), request);
   return {
-    model: (request: Wire<ModelRequest>) => beating(() => speak(playOf(request.agent.session_id), request)),
+    model: (request: Wire<ModelRequest>) =>
+      beating(() => speak(playOf(request.agent.session_id), request, conversationReader(client))),
     resolve_role: async (request: RoleRequest) => roleOf(playOf(request.session_id), request),
     terminate_agents: terminateAgents(client),
+    read_snapshot: createReadSnapshot(client),
+    read_items: createReadItems(client),
+    find_closed_agent: createFindClosedAgent(client),
+    plan_call: async ({ call }: Wire<PlanRequest>) =>
+      planOf({ name: call.name, args: JSON.parse(call.arguments) }, call.call_id),
     look: (request: Wire<ToolRequest>) => beating(() => tool(request)),
     act: (request: Wire<ToolRequest>) => beating(() => tool(request)),
     mute: (request: Wire<ToolRequest>) => Promise.race([tool(request), Context.current().cancelled]),
   };
 }
 
-async function speak(play: Play, { agent, fresh, pointer, final }: Wire<ModelRequest>): Promise<ModelAnswer> {
-  const known = play.conversations.get(agent.agent_id) ?? [];
+async function speak(
+  play: Play,
+  { agent, fresh, pointer, final }: Wire<ModelRequest>,
+  read: ReadItems,
+): Promise<ModelAnswer> {
+  const before = pointer.count - fresh.length;
+  let known = play.conversations.get(agent.agent_id) ?? [];
+  // One that was forked or resumed.
+  if (known.length < before) known = await read(pointer, 0, before);
   const newest = fresh.map((item) => withText(play, item));
-  const items = [...known.slice(0, pointer.count - fresh.length), ...newest];
+  const items = [...known.slice(0, before), ...newest];
   if (items.length !== pointer.count || items.reduce(extendDigest, EMPTY_DIGEST) !== pointer.digest) {
     throw ApplicationFailure.nonRetryable(`the pointer of ${agent.agent_id} does not fit`, 'internal');
   }
@@ -115,15 +134,22 @@ function planOf(call: Call, callId: string): PlannedCall {
     return { kind: 'activity', effects, timeout_ms: 120_000, ...about };
   }
   const defaults =
-    call.name === 'wait' ? { mode: 'any' } : call.name === 'send_input' ? { interrupt: false } : {};
+    call.name === 'wait'
+      ? { mode: 'any' }
+      : call.name === 'send_input'
+        ? { interrupt: false }
+        : call.name === 'list_active_agents'
+          ? { scope: 'children', include_tree: false, include_closed: false }
+          : {};
   return { kind: 'operation', arguments: { ...defaults, ...(call.args as object) }, ...about };
 }
 
-async function runTool(play: Play, { agent, call }: Wire<ToolRequest>): Promise<ToolAnswer> {
+async function runTool(play: Play, { agent, call, approved }: Wire<ToolRequest>): Promise<ToolAnswer> {
   const run = play.tools[call.name];
   if (run === undefined) throw ApplicationFailure.nonRetryable(`nobody plays ${call.name}`, 'tool_failed');
   const answer = await run({
     agent: shortName(agent.agent_id),
+    approved: approved === true,
     args: JSON.parse(call.arguments),
     signal: Context.current().cancellationSignal,
   });
@@ -132,10 +158,20 @@ async function runTool(play: Play, { agent, call }: Wire<ToolRequest>): Promise<
   return whole;
 }
 
-function roleOf(play: Play, { role = 'default', inherited }: RoleRequest): RoleAnswer {
+function roleOf(play: Play, request: RoleRequest): RoleAnswer {
+  const { role = 'default', inherited, working_directory: folder, approved } = request;
   if (role === 'nobody')
     return { ok: false, error: { code: 'unknown_role', message: 'there is no role nobody' } };
   if (role === 'broken') throw ApplicationFailure.nonRetryable('the role broken cannot be read', 'internal');
+  if (folder !== undefined && approved !== true) {
+    const need = {
+      kind: 'directory',
+      summary: `work in ${folder}`,
+      reason: 'it is another one',
+      key: folder,
+    } as const;
+    return { ok: false, error: { code: 'approval_unavailable', message: need.reason }, needs_approval: need };
+  }
   return { ok: true, settings: { ...inherited, ...play.roles[role], role }, description: `plays ${role}` };
 }
 

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import type { Approval, ApprovalNeed, ApprovalsView, Decision } from '../../protocol/index.ts';
+import { eventually } from './eventually.ts';
+import {
+  call,
+  lastOutput,
+  lines,
+  never,
+  outputs,
+  type ScriptedTool,
+  say,
+  spawn,
+  waitForAll,
+} from './script.ts';
+import type { ScriptedSession } from './scripted-session.ts';
+import { withWorker } from './with-worker.ts';
+
+const worker = withWorker();
+
+const need: ApprovalNeed = {
+  kind: 'command',
+  summary: 'rm -r build',
+  reason: 'the approval policy is untrusted',
+  key: 'rm -r build',
+};
+/** Does its work only when a person has allowed it; counts how often it did. */
+function guarded(): { act: ScriptedTool; done(): number } {
+  let done = 0;
+  return {
+    act: ({ approved }) => {
+      if (!approved) return { output: '', success: false, needs_approval: need };
+      done++;
+      return 'done';
+    },
+    done: () => done,
+  };
+}
+
+const approvals = async (session: ScriptedSession, name = 'root'): Promise<Approval[]> =>
+  (await session.agent(name).query<ApprovalsView>('approvals')).approvals;
+const untilAsked = (session: ScriptedSession, count = 1): Promise<Approval[]> =>
+  eventually(async () => {
+    const asked = await approvals(session);
+    expect(asked).toHaveLength(count);
+    return asked;
+  });
+const decide = (session: ScriptedSession, id: string, decision: Decision, reason?: string) =>
+  session
+    .agent()
+    .executeUpdate('decide_approval', { args: [{ approval_id: id, decision, ...(reason && { reason }) }] });
+
+describe.concurrent('approvals', () => {
+  test('a question of a grandchild is found at the root, with who asks and what', async () => {
+    const { act, done } = guarded();
+    const session = await worker().start({
+      tools: { act },
+      script: lines({
+        root: [spawn('child'), waitForAll, say('ok')],
+        'default-1': [spawn('grandchild'), waitForAll, say('ok')],
+        'default-1/default-1': [call('act'), say('ok')],
+      }),
+    });
+    const [asked] = await untilAsked(session);
+    expect(asked).toMatchObject({
+      ...need,
+      asking_id: session.idOf('default-1/default-1'),
+      approval_id: `${session.idOf('default-1/default-1')}#p1`,
+    });
+    expect(await session.status('default-1/default-1')).toMatchObject({ waiting_for: 'approval' });
+    expect(await approvals(session, 'default-1/default-1')).toHaveLength(1);
+    expect(await approvals(session, 'default-1')).toEqual([]);
+    expect(done()).toBe(0);
+    await decide(session, asked?.approval_id ?? '', 'approve');
+    await session.untilFinal();
+    expect(done()).toBe(1);
+    expect(await approvals(session)).toEqual([]);
+    expect(await session.eventsOf('approval.decided')).toMatchObject([{ decision: 'approve' }]);
+  });
+
+  test('a denial is told to the model with its reason, and nothing was done', async () => {
+    const { act, done } = guarded();
+    const session = await worker().start({
+      tools: { act },
+      script: lines({ root: [call('act'), say('ok')] }),
+    });
+    const [asked] = await untilAsked(session);
+    await decide(session, asked?.approval_id ?? '', 'deny', 'not on Fridays');
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'act').error).toMatchObject({
+      code: 'approval_denied',
+      message: expect.stringContaining('not on Fridays'),
+    });
+    expect(done()).toBe(0);
+  });
+
+  test('allowed for the session, the same is not asked again, and whoever asks it at the time goes on', async () => {
+    const { act, done } = guarded();
+    const session = await worker().start({
+      tools: { act },
+      script: lines({
+        root: [spawn('one', 'two'), waitForAll, call('act'), say('ok')],
+        '*': [call('act'), say('ok')],
+      }),
+    });
+    const [asked] = await untilAsked(session, 2);
+    await decide(session, asked?.approval_id ?? '', 'approve_for_session');
+    await session.untilFinal();
+    expect(done()).toBe(3);
+  });
+
+  test('abort denies the question and stops the asking turn, and that alone', async () => {
+    const { act, done } = guarded();
+    const session = await worker().start({
+      tools: { act },
+      script: lines({ root: [spawn('child'), waitForAll, say('ok')], '*': [call('act'), never] }),
+    });
+    const [asked] = await untilAsked(session);
+    await decide(session, asked?.approval_id ?? '', 'abort', 'wrong tree');
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed' });
+    expect(await session.status('default-1')).toMatchObject({ status: 'interrupted', message: 'wrong tree' });
+    expect(done()).toBe(0);
+  });
+
+  test('a question is taken back when its turn is stopped, and can be decided no more', async () => {
+    const session = await worker().start({
+      tools: { act: guarded().act },
+      script: lines({ root: [spawn('child'), waitForAll, say('ok')], '*': [call('act'), never] }),
+    });
+    const [asked] = await untilAsked(session);
+    await session.agent('default-1').signal('interrupt');
+    await session.untilFinal('default-1');
+    await eventually(async () => expect(await approvals(session)).toEqual([]));
+    await expect(decide(session, asked?.approval_id ?? '', 'approve')).rejects.toMatchObject({
+      cause: { type: 'approval_not_found' },
+    });
+  });
+
+  test('who waits for a person lends its slot, so that others work meanwhile', async () => {
+    const session = await worker().start({
+      limits: { max_threads: 1, when_full: 'queue' },
+      tools: { act: guarded().act },
+      script: lines({
+        root: [spawn('asks', 'works'), waitForAll, say('ok')],
+        'default-1': [call('act'), say('ok')],
+        'default-2': [say('done')],
+      }),
+    });
+    const [asked] = await untilAsked(session);
+    await session.untilFinal('default-2');
+    expect(await session.status('default-1')).toMatchObject({ waiting_for: 'approval' });
+    await decide(session, asked?.approval_id ?? '', 'approve');
+    await session.untilFinal();
+  });
+
+  test('a decision that names no open question is refused, and costs no event', async () => {
+    const session = await worker().start({ script: lines({ root: [say('ok')] }) });
+    await session.untilFinal();
+    const nothing = decide(session, `${session.id}#p9`, 'approve');
+    await expect(nothing).rejects.toMatchObject({ cause: { type: 'approval_not_found' } });
+    const wrong = session.agent().executeUpdate('decide_approval', { args: [{ decision: 'maybe' }] });
+    await expect(wrong).rejects.toMatchObject({ cause: { type: 'invalid_arguments' } });
+  });
+
+  test('another working directory is asked at the turn that spawns; denied, nothing is started', async () => {
+    const session = await worker().start({
+      roles: { elsewhere: { working_directory: '/elsewhere' } },
+      script: lines({
+        root: [
+          call('spawn_agent', { message: 'x', working_directory: '/elsewhere' }),
+          call('spawn_agent', { message: 'x', working_directory: '/elsewhere' }),
+          waitForAll,
+          say('ok'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    const [first] = await untilAsked(session);
+    expect(first).toMatchObject({ kind: 'directory', asking_id: session.id, key: '/elsewhere' });
+    await decide(session, first?.approval_id ?? '', 'deny');
+    const second = await eventually(async () => {
+      const [asked] = await approvals(session);
+      expect(asked?.approval_id).toBe(`${session.id}#p2`);
+      return asked;
+    });
+    await decide(session, second?.approval_id ?? '', 'approve');
+    await session.untilFinal();
+    const [denied, started] = outputs(await session.items(), 'spawn_agent');
+    expect(denied.error.code).toBe('approval_denied');
+    expect(started).toEqual({ agent_id: session.idOf('default-1') });
+    expect((await session.tree()).agents).toHaveLength(2);
+  });
+});

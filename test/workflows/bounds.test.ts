@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { call, lines, never, type Say, say, spawn, waitForAll } from './script.ts';
+import { withWorker } from './with-worker.ts';
+
+const worker = withWorker();
+
+/** Each step of a scripted model takes 15 tokens. */
+const STEP = 15;
+
+describe.concurrent('agents.max_tokens', () => {
+  test('at nine tenths one more call without tools asks for a hand-back; the turn is errored, never completed', async () => {
+    const session = await worker().start({
+      limits: { max_tokens: 4 * STEP },
+      tools: { look: () => 'seen' },
+      script: ({ final }): Say => (final ? say('half of it') : call('look')),
+    });
+    const view = await session.untilFinal();
+    expect(view.status).toBe('errored');
+    expect(view.message).toContain('agents.max_tokens');
+    expect(session.asked().map(({ final }) => final)).toEqual([false, false, false, false]);
+  });
+
+  test('the reserve is for a last report', async () => {
+    const session = await worker().start({
+      limits: { max_tokens: 3 * STEP + 4 },
+      tools: { look: () => 'seen' },
+      script: ({ final }): Say => (final ? say('half of it') : call('look')),
+    });
+    expect(await session.untilFinal()).toMatchObject({
+      status: 'errored',
+      message: expect.stringContaining('Handed back: half of it'),
+    });
+    expect(session.asked().map(({ final }) => final)).toEqual([false, false, false, true]);
+  });
+
+  test('all agents of a session draw on one budget', async () => {
+    const session = await worker().start({
+      limits: { max_tokens: 6 * STEP },
+      tools: { look: () => 'seen' },
+      script: ({ agent, step }): Say => {
+        if (agent !== 'root') return call('look');
+        return step === 0
+          ? spawn('one', 'two')
+          : call('wait', { ids: ['default-1', 'default-2'], mode: 'all' });
+      },
+    });
+    await session.untilFinal();
+    const { agents } = await session.tree();
+    expect(agents.map(({ status }) => status)).toEqual(['errored', 'errored', 'errored']);
+    const used = agents.reduce((sum, agent) => sum + agent.usage.total_tokens, 0);
+    // Each of the three may have had one call under way when the last token went.
+    expect(used).toBeGreaterThanOrEqual(6 * STEP);
+    expect(used).toBeLessThanOrEqual(8 * STEP);
+  });
+});
+
+describe.concurrent('agents.max_wall_ms', () => {
+  test('stops a turn that takes too long; what the agent said last is handed back', async () => {
+    const session = await worker().start({
+      limits: { max_wall_ms: 4_000 },
+      tools: { act: never },
+      script: lines({ root: [{ text: 'so far so good', calls: [{ name: 'act' }] }, say('again')] }),
+    });
+    expect(await session.untilFinal()).toMatchObject({
+      status: 'errored',
+      message: expect.stringMatching(/agents\.max_wall_ms.*so far so good/),
+    });
+    expect(await session.eventsOf('turn.failed')).toMatchObject([{ code: 'limit_wall' }]);
+    await session.send('once more');
+    expect(await session.until('root', (view) => view.turn === 2 && view.is_final)).toMatchObject({
+      status: 'completed',
+      message: 'again',
+    });
+  });
+});
+
+describe.concurrent('agents.max_runtime_ms', () => {
+  test('ends an agent that sits idle, and not one whose agents still work', async () => {
+    const session = await worker().start({
+      limits: { max_runtime_ms: 3_000 },
+      tools: { act: () => new Promise((resolve) => setTimeout(() => resolve('done'), 6_000)) },
+      script: lines({
+        root: [spawn('slow'), say('waiting'), waitForAll, say('ok')],
+        '*': [call('act'), say('done')],
+      }),
+    });
+    await session.untilFinal('default-1');
+    const view = await session.until('root', (view) => view.closed);
+    expect(view).toMatchObject({
+      status: 'errored',
+      message: expect.stringMatching(/agents\.max_runtime_ms.*Handed back: waiting/),
+    });
+    expect((await session.eventsOf('tool.end', 'default-1')).map(({ success }) => success)).toEqual([true]);
+  });
+});
