@@ -23,7 +23,8 @@ export interface ModelDeps {
   conversations: ConversationCache;
   readItems: ReadItems;
   providers: ModelProviders;
-  instructionsFor(agent: AgentContext): Promise<string>;
+  /** `offered`: the names of the tools that this agent has, also when a call goes without any. */
+  instructionsFor(agent: AgentContext, offered: ReadonlySet<string>): Promise<string>;
   offeredTools(agent: AgentContext, session: SessionSettings): OfferedTool[];
   /** How the workflow runs a call, also one of a tool that was not offered; never throws. */
   planCall(agent: AgentContext, session: SessionSettings, call: ToolCall): PlannedCall;
@@ -77,11 +78,12 @@ async function answer(
   const { presented } = agent.settings;
   const shown = presented === undefined ? agent : { ...agent, ...presented };
   const provider = deps.providers.get(agent.settings.provider, session.model_providers);
+  const offered = deps.offeredTools(shown, session);
   const [items, instructions] = await Promise.all([
     deps.conversations.resolve(pointer, fresh, deps.readItems),
-    deps.instructionsFor(shown),
+    deps.instructionsFor(shown, new Set(offered.map((tool) => tool.name))),
   ]);
-  const tools = final ? [] : deps.offeredTools(shown, session);
+  const tools = final ? [] : offered;
   const reply = await provider.complete(
     { ...callOf(agent, session), instructions, items, tools: tools.map(declarationOf) },
     { signal, onDelta },

@@ -8,28 +8,53 @@ const SANDBOX: Readonly<Record<SandboxMode, string>> = {
 };
 
 const APPROVALS =
-  'What would need a person’s approval is refused, and the refusal says why. Do not try to get around it: find another way, or report what stopped you.';
+  'What needs a person’s approval waits until one decides, or is refused where nobody can be asked; a refusal says why. Do not try to get around it: find another way, or report what stopped you.';
 
-const TOOLS = `Use tools instead of guessing. Independent reads go into one answer as several calls; they run side by side. read_file, list_dir and grep_files are quicker than the same by shell. A command gets no input and ends with its call: nothing stays in the background. A failed call tells what went wrong; change something before you try again. Long outputs are cut in the middle, so ask for the part you need. When a tool's outcome is said to be unknown, look at what is there before you repeat anything with effects. For work of several steps keep a plan with update_plan, and keep it true.`;
+const READERS = ['read_file', 'list_dir', 'grep_files'];
 
-const SUB_AGENTS = `Where spawn_agent is among your tools you can hand out work. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A new agent sees nothing of this conversation: its task must carry the goal, the places to look, the limits, and what to hand back. Start all that can run side by side before you wait, give agents that write separate files to write, and go on with your own part meanwhile. wait returns what they answered; a time-out is no failure. Check what matters in their results, and close agents that you need no more.`;
+/** How tools are used, in sentences that each hold for an agent only where it has the tools that they name. */
+const TOOLS: readonly { says: string; of?: readonly string[] }[] = [
+  {
+    says: 'Use tools instead of guessing. Independent reads go into one answer as several calls; they run side by side.',
+  },
+  {
+    says: 'read_file, list_dir and grep_files are quicker than the same by shell.',
+    of: [...READERS, 'shell'],
+  },
+  {
+    says: 'A command gets no input and ends with its call: nothing stays in the background.',
+    of: ['shell'],
+  },
+  {
+    says: "A failed call tells what went wrong; change something before you try again. Long outputs are cut in the middle, so ask for the part you need. When a tool's outcome is said to be unknown, look at what is there before you repeat anything with effects.",
+  },
+  {
+    says: 'For work of several steps keep a plan with update_plan, and keep it true.',
+    of: ['update_plan'],
+  },
+];
+
+const SUB_AGENTS = `With spawn_agent you can hand out work. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A new agent sees nothing of this conversation: its task must carry the goal, the places to look, the limits, and what to hand back. Start all that can run side by side before you wait, give agents that write separate files to write, and go on with your own part meanwhile. wait returns what they answered; a time-out is no failure. Check what matters in their results, and close agents that you need no more.`;
 
 const STYLE =
   'Your last message is the answer. Write it for someone who saw nothing of the work: the result first, then what it rests on and what is left open; short, in plain words, with file names as `path:line`. Say honestly what failed or was not checked. Never answer with an empty message.';
 
-/** What every agent is told, whatever its role. Holds nothing that changes between the calls of one agent. */
-export function baseInstructions(agent: AgentContext): string {
+/**
+ * What every agent is told, whatever its role. Holds nothing that changes between the calls of one agent, and names no
+ * tool that it does not have.
+ */
+export function baseInstructions(agent: AgentContext, offered: ReadonlySet<string>): string {
   const { settings, depth } = agent;
   const place =
     depth === 0
       ? 'You are the root of your session: a person gave you the task and reads your answer.'
       : 'Another agent started you: it gave you the task and waits for your answer.';
-  const canDelegate = depth < settings.limits.max_depth;
+  const tools = TOOLS.filter(({ of = [] }) => of.every((name) => offered.has(name))).map(({ says }) => says);
   return [
     `You are an agent of Cadre, which runs agents side by side and brings them safely through crashes: after an interruption you go on where you were. ${place} Your id is ${agent.agent_id}.`,
     `Working directory: ${settings.working_directory}\nSandbox: ${settings.sandbox_mode}. ${SANDBOX[settings.sandbox_mode]}\n${APPROVALS}`,
-    TOOLS,
-    ...(canDelegate ? [SUB_AGENTS] : []),
+    ...(offered.size > 0 ? [tools.join(' ')] : []),
+    ...(offered.has('spawn_agent') ? [SUB_AGENTS] : []),
     STYLE,
   ].join('\n\n');
 }

@@ -57,7 +57,7 @@ async function setUp(
     conversations: new ConversationCache(),
     readItems: async (_, from, to) => (options.read ?? []).slice(from, to),
     providers: new ModelProviders({}),
-    instructionsFor: async (agent) => `You are ${agent.settings.role}.`,
+    instructionsFor: async (agent, offered) => `You are ${agent.settings.role} with ${[...offered]}.`,
     offeredTools: () => [listDir],
     planCall: (_agent, _session, call) => {
       planned.push(call);
@@ -98,7 +98,10 @@ test('a request becomes an answer with a plan for each call', async () => {
   expect(answer.calls).toMatchObject([{ kind: 'operation', call_id: 'c1' }]);
   expect(planned).toEqual([answer.items[1]]);
   expect(answer.usage).toMatchObject({ input_tokens: 10, output_tokens: 5, total_tokens: 15 });
-  expect(server.requests[0]).toMatchObject({ instructions: 'You are default.', tools: ['list_dir'] });
+  expect(server.requests[0]).toMatchObject({
+    instructions: 'You are default with list_dir.',
+    tools: ['list_dir'],
+  });
 });
 
 test('the schema of a tool is that of its input: optional where it has a default', async () => {
@@ -139,6 +142,7 @@ test('a final request offers no tools, and refuses what is called all the same',
   const { model, server, planned } = await setUp({ calls: [{ name: 'list_dir', id: 'c1', arguments: {} }] });
   const answer = await run(quietEnvironment(), model, request(task, { final: true }));
   expect(server.requests[0]?.tools).toEqual([]);
+  expect(server.requests[0]?.instructions).toBe('You are default with list_dir.');
   expect(answer.calls).toMatchObject([{ kind: 'refused', call_id: 'c1', error: { code: 'limit_steps' } }]);
   expect(planned).toEqual([]);
 });

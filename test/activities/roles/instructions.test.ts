@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
-import { instructionsFor } from '../../../activities/roles/instructions.ts';
-import { agentSettingsSchema } from '../../../protocol/index.ts';
-import { agentIn } from '../tools/tool-context.ts';
+import { instructionsFor as forOffered } from '../../../activities/roles/instructions.ts';
+import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
+import { offeredTools } from '../../../activities/tools/offered.ts';
+import { type AgentContext, agentSettingsSchema } from '../../../protocol/index.ts';
+import { agentIn, sessionWith } from '../tools/tool-context.ts';
+
+const session = (tools: Record<string, boolean> = {}) => sessionWith({ tools });
+/** What an agent is told that has what it is offered. */
+const instructionsFor = (agent: AgentContext, shared = session()) =>
+  forOffered(agent, new Set(offeredTools(agent, shared, builtinTools).map((tool) => tool.name)));
 
 test('the instructions name place, sandbox and role, and are the same for every call', async () => {
   const agent = agentIn({ working_directory: '/work/project', role: 'explorer', sandbox_mode: 'read-only' });
@@ -24,6 +31,29 @@ test('where nothing can be handed out, nothing is said about it', async () => {
   const limits = agentSettingsSchema.shape.limits.parse({ max_depth: 1 });
   expect(await instructionsFor(agentIn({ working_directory: '/', limits }, 0))).toContain('spawn_agent');
   expect(await instructionsFor(agentIn({ working_directory: '/', limits }, 1))).not.toContain('spawn_agent');
+});
+
+test('only tools that the agent has are spoken of', async () => {
+  const agent = agentIn({ working_directory: '/' });
+  const names = builtinTools.map((tool) => tool.name).filter((name) => name !== 'list_agents');
+  const whole = await instructionsFor(agent);
+  for (const name of [...names, 'spawn_agent', 'close agents']) expect(whole).toContain(name);
+
+  expect(await instructionsFor(agent, session({ plan: false }))).not.toContain('update_plan');
+  expect(await instructionsFor(agent, session({ subagent_tools: false }))).not.toContain('spawn_agent');
+  for (const name of [...names, 'spawn_agent']) {
+    const tool_policy = { allow: [], deny: [name] };
+    const denied = await instructionsFor(agentIn({ working_directory: '/', tool_policy }));
+    expect(denied).not.toMatch(new RegExp(`\\b${name}\\b`));
+    expect(denied).toContain('Use tools instead of guessing');
+  }
+});
+
+test('an agent without tools is told nothing of them', async () => {
+  const none = agentIn({ working_directory: '/', tool_policy: { allow: [[]], deny: [] } });
+  const text = await instructionsFor(none);
+  expect(text).not.toContain('Use tools');
+  expect(text).toContain('Your last message is the answer.');
 });
 
 test('a role that is gone leaves what every agent is told', async () => {
