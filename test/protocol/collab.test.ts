@@ -47,7 +47,15 @@ describe('the arguments of collab', () => {
   });
 
   test('are described for each tool', () => {
-    expect(collabTools.map(({ name }) => name)).toEqual(['spawn_agent', 'send_input', 'wait', 'close_agent']);
+    expect(collabTools.map(({ name }) => name)).toEqual([
+      'spawn_agent',
+      'send_input',
+      'wait',
+      'close_agent',
+      'resume_agent',
+      'list_active_agents',
+      'set_thread_note',
+    ]);
     for (const { description } of collabTools) expect(description.length).toBeGreaterThan(40);
   });
 });
