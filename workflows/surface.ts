@@ -22,7 +22,9 @@ export class Surface {
   /** Brings what is shown up to date; costs an event only where a search attribute or the memo changes. */
   refresh(): void {
     const { standing, identity } = this.#agent;
-    setCurrentDetails(currentDetails(this.#agent.view, standing.plan));
+    const { tree, questions } = this.#agent;
+    const approvals = tree?.approvals.pending ?? [...questions.values()];
+    setCurrentDetails(currentDetails(this.#agent.view, standing.plan, approvals));
     if (standing.status !== this.#shownStatus && identity.search_attributes.includes(STATUS.name)) {
       this.#shownStatus = standing.status;
       upsertSearchAttributes([{ key: STATUS, value: standing.status }]);

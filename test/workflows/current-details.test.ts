@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { noUsage } from '../../protocol/index.ts';
+import { type Approval, noUsage } from '../../protocol/index.ts';
 import { currentDetails } from '../../workflows/current-details.ts';
 import { agentId, viewOf } from './agent-views.ts';
 
@@ -26,7 +26,7 @@ test('the details show the task, role, model, status, children, plan and last me
   ] as const;
   expect(currentDetails(view, plan)).toBe(`**Task** Look at the tests
 
-- **Role** worker / careful, depth 1
+- **Role** worker / careful, depth 1, started by api
 - **Model** scripted (high)
 - **Status** running, waiting for tool (shell · npm test), since 2026-01-01T12:00:00.000Z
 - **Turn** 2, step 3, 1m 12s in this status
@@ -54,4 +54,28 @@ test('the details stay small, however long the message', () => {
   const text = currentDetails(viewOf(agentId(''), { message: 'x'.repeat(100_000) }), []);
   expect(text.length).toBeLessThan(1_500);
   expect(text.endsWith('x…')).toBe(true);
+});
+
+test('questions for a person are shown with the command that answers them, and not without end', () => {
+  const approval = (index: number): Approval => ({
+    approval_id: `${agentId('worker-1')}#p${index}`,
+    asking_id: agentId('worker-1'),
+    role: 'worker',
+    call_id: 'c1',
+    requested_at: '2026-01-01T12:00:00.000Z',
+    kind: 'command',
+    summary: 'rm -r\n  build',
+    reason: 'nothing contains it',
+    key: 'rm',
+  });
+  const text = currentDetails(
+    viewOf(agentId('worker-1')),
+    [],
+    Array.from({ length: 12 }, (_, n) => approval(n)),
+  );
+  expect(text).toContain(
+    '- rm -r build (a0k3v9x2m4qd7/worker-1; nothing contains it): `cadre approve a0k3v9x2m4qd7/worker-1#p0`',
+  );
+  expect(text).toContain('- … 12 in all');
+  expect(text).not.toContain('#p10');
 });

@@ -167,6 +167,29 @@ describe.concurrent('an interrupt', () => {
     expect(await session.status()).toMatchObject({ status: 'completed', turn: 1 });
   });
 
+  test('meant for an agent that was closed does not reach the next one of its role', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('old'),
+          waitForAll,
+          call('close_agent', { id: 'default-1' }),
+          spawn('new'),
+          waitForAll,
+          say('ok'),
+        ],
+        'default-1': [say('done')],
+        'default-2': [never],
+      }),
+    });
+    await session.until('default-2', (view) => view.waiting_for === 'model');
+    await expect(session.agent('default-1').signal('interrupt')).rejects.toThrow(/completed|not found/);
+    expect(await session.status('default-2')).toMatchObject({ status: 'running' });
+    expect(await session.status('default-1')).toMatchObject({ status: 'shutdown', closed: true, turn: 1 });
+    await session.agent().signal('shutdown');
+    await session.until('root', (view) => view.closed);
+  });
+
   test('stops the turn once, however often it comes', async () => {
     const session = await worker().start({ script: () => never() });
     await session.until('root', ({ waiting_for }) => waiting_for === 'model');

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentInput, SnapshotPage } from '../../protocol/index.ts';
+import {
+  type AgentInput,
+  type AgentSettings,
+  limitsSchema,
+  type SnapshotPage,
+} from '../../protocol/index.ts';
 import { eventually } from './eventually.ts';
 import {
   call,
@@ -90,6 +95,43 @@ describe.concurrent('resume', () => {
     expect(await session.eventsOf('agent.resume.end')).toMatchObject([
       { receiver_id: session.idOf('poet-1'), status: { completed: 'first' } },
     ]);
+  });
+
+  test('what bounded the agent before bounds it again: tools, depth and steps', async () => {
+    const session = await worker().start({
+      roles: {
+        bound: {
+          tool_policy: { allow: [['look']], deny: ['act'] },
+          limits: limitsSchema.parse({ max_depth: 1, max_steps: 2 }),
+          sandbox_mode: 'read-only',
+        },
+      },
+      tools: { look: () => 'seen' },
+      script: lines({
+        root: [
+          spawnAs('bound'),
+          waitForAll,
+          call('close_agent', { id: 'bound-1' }),
+          call('resume_agent', { id: 'bound-1' }),
+          call('send_input', { id: 'bound-1', message: 'again' }),
+          () => wait(['bound-1']),
+          say('ok'),
+        ],
+        'bound-1': [say('first'), spawn('deeper'), call('look'), say('handed back')],
+      }),
+    });
+    await session.untilFinal();
+    const settings = await session.agent('bound-1').query<AgentSettings>('_settings');
+    expect(settings).toMatchObject({
+      tool_policy: { allow: [['look']], deny: ['act'] },
+      sandbox_mode: 'read-only',
+      limits: { max_depth: 1, max_steps: 2 },
+    });
+    expect(lastOutput(await session.items('bound-1'), 'spawn_agent').error.code).toBe('limit_depth');
+    expect(await session.status('bound-1')).toMatchObject({
+      status: 'errored',
+      message: expect.stringContaining('agents.max_steps'),
+    });
   });
 
   test('an open agent is left as it is', async () => {
