@@ -74,6 +74,7 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     .option('-o, --output <file>', 'write the answer to a file, too')
     .option('--output-schema <file>', 'JSON schema that the answer has to follow')
     .option('--max-steps <n>', 'most model calls in a turn', positiveInteger)
+    .option('--max-tokens <n>', 'most tokens of the whole session', positiveInteger)
     .option('--timeout <seconds>', 'leave it running in the background after this time', seconds)
     .option('--detach', 'print the id and let it run in the background')
     .option('--no-wait-agents', 'end with the first answer, closing what still runs')

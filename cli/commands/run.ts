@@ -34,6 +34,7 @@ export interface RunOptions {
   output?: string;
   outputSchema?: string;
   maxSteps?: number;
+  maxTokens?: number;
   timeout?: number;
   detach?: boolean;
   waitAgents: boolean;
@@ -128,6 +129,7 @@ function flagsOf(options: RunOptions): Flag[] {
     { path: ['sandbox_mode'], value: options.sandbox, where: '--sandbox' },
     { path: ['approval_policy'], value: options.approval, where: '--approval' },
     { path: ['agents', 'max_steps'], value: options.maxSteps, where: '--max-steps' },
+    { path: ['agents', 'max_tokens'], value: options.maxTokens, where: '--max-tokens' },
   ];
 }
 

@@ -150,7 +150,9 @@ async function effectiveSettings(
   if (!answer.ok && answer.needs_approval !== undefined) {
     const refusal = await askApproval(agent, answer.needs_approval, request.callId);
     if (refusal !== undefined) throw new Refused(refusal);
-    answer = await answerFor(agent, { ...asked, approved: true });
+    // The folder that was asked about, and no other that a link may lead to by now.
+    const { key: folder } = answer.needs_approval;
+    answer = await answerFor(agent, { ...asked, working_directory: folder, approved: true });
   }
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());

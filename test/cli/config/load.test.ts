@@ -232,12 +232,10 @@ test('settings without effect yet are named', async () => {
   expect(notices).toEqual(['[mcp_servers] has no effect in this version']);
 });
 
-test.each(['max_tokens', 'max_wall_ms', 'max_runtime_ms'])(
-  'a limit that nothing keeps yet is refused instead of ignored: agents.%s',
+test.each(['max_tokens', 'max_wall_ms', 'max_runtime_ms'] as const)(
+  'a limit that has no default is taken from the configuration: agents.%s',
   async (limit) => {
-    await expect(load({}, { overrides: [`agents.${limit}=1000`] })).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: expect.stringContaining(`agents.${limit}`),
-    });
+    const { config } = await load({}, { overrides: [`agents.${limit}=1000`] });
+    expect(config.agents[limit]).toBe(1000);
   },
 );
