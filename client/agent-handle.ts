@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Client,
-  WorkflowFailedError,
-  type WorkflowHandle,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import {
   type AgentEvent,
   type AgentId,
-  type AgentResult,
   type AgentView,
+  type Approval,
+  type ApprovalsView,
   CadreError,
   type ContentPart,
   type EventsPage,
   type ItemsPage,
   type NoteAnswer,
+  newRootId,
   QUERIES,
   type SendInput,
   type Status,
@@ -23,13 +20,22 @@ import {
   type TreeView,
   UPDATES,
 } from '../protocol/index.ts';
-import { isLate, translate } from './errors.ts';
-import type { Agent, CloseResult, SendOptions, SessionResult, WaitOptions } from './types.ts';
+import { AgentLine } from './agent-line.ts';
+import { startFork } from './fork.ts';
+import { operate } from './operate.ts';
+import { bringBack } from './resume.ts';
+import type {
+  Agent,
+  CallResult,
+  CloseResult,
+  ForkOptions,
+  ResumeOptions,
+  ResumeResult,
+  SendOptions,
+  SessionResult,
+  WaitOptions,
+} from './types.ts';
 
-/** How long an agent may take to answer; one whose worker was just killed needs 10 to 15 s. */
-const ANSWER_MS = 20_000;
-/** How long a first try of a query may take; reading a long conversation back takes a second. */
-const QUERY_FIRST_MS = 4_000;
 const POLL_FIRST_MS = 60;
 const POLL_MOST_MS = 500;
 /** Whoever waits takes nobody for gone that has not answered only once or twice. */
@@ -39,12 +45,12 @@ const SILENCES = 3;
 export class AgentHandle implements Agent {
   readonly id: AgentId;
   readonly #client: Client;
-  readonly #workflow: WorkflowHandle;
+  readonly #line: AgentLine;
 
   constructor(client: Client, id: AgentId) {
     this.#client = client;
     this.id = id;
-    this.#workflow = client.workflow.getHandle(id);
+    this.#line = new AgentLine(client, id);
   }
 
   async send(input: string | ContentPart[], options: SendOptions = {}): Promise<SubmissionAnswer> {
@@ -53,21 +59,21 @@ export class AgentHandle implements Agent {
       ...(options.interrupt === undefined ? {} : { interrupt: options.interrupt }),
       id: options.id ?? randomUUID(),
     };
-    return this.#update<SubmissionAnswer>(UPDATES.sendInput, payload);
+    return this.#line.update<SubmissionAnswer>(UPDATES.sendInput, payload);
   }
 
   async interrupt(reason?: string): Promise<void> {
-    await this.#update(UPDATES.interrupt, reason === undefined ? {} : { reason });
+    await this.#line.update(UPDATES.interrupt, reason === undefined ? {} : { reason });
   }
 
   async setNote(note: string): Promise<string | null> {
-    return (await this.#update<NoteAnswer>(UPDATES.setNote, { note })).thread_note;
+    return (await this.#line.update<NoteAnswer>(UPDATES.setNote, { note })).thread_note;
   }
 
   async close(reason?: string): Promise<CloseResult> {
     let before: { status: Status; message?: string };
     try {
-      before = await this.#update(UPDATES.shutdown, reason === undefined ? {} : { reason });
+      before = await this.#line.update(UPDATES.shutdown, reason === undefined ? {} : { reason });
     } catch (error) {
       if (error instanceof CadreError && error.code === 'agent_closed') {
         const { status, message } = await this.status();
@@ -75,7 +81,7 @@ export class AgentHandle implements Agent {
       }
       throw error;
     }
-    const { closed } = await this.#result();
+    const { closed } = await this.#line.result();
     return {
       status: before.status,
       ...(before.message === undefined ? {} : { message: before.message }),
@@ -84,14 +90,14 @@ export class AgentHandle implements Agent {
   }
 
   async status(): Promise<AgentView> {
-    const { status: execution } = await this.#describe();
-    const view = await this.#query<AgentView>(QUERIES.status);
+    const { status: execution } = await this.#line.describe();
+    const view = await this.#line.query<AgentView>(QUERIES.status);
     return asEnded(view, execution.name);
   }
 
   async tree(): Promise<TreeView> {
-    const { status: execution } = await this.#describe();
-    const tree = await this.#query<TreeView>(QUERIES.tree);
+    const { status: execution } = await this.#line.describe();
+    const tree = await this.#line.query<TreeView>(QUERIES.tree);
     const [own, ...others] = tree.agents;
     if (own === undefined) return tree;
     if (tree.partial !== true) return { ...tree, agents: [asEnded(own, execution.name), ...others] };
@@ -100,7 +106,34 @@ export class AgentHandle implements Agent {
   }
 
   items(range: { from?: number; to?: number } = {}): Promise<ItemsPage> {
-    return this.#query<ItemsPage>(QUERIES.items, range);
+    return this.#line.query<ItemsPage>(QUERIES.items, range);
+  }
+
+  async approvals(): Promise<Approval[]> {
+    return (await this.#line.query<ApprovalsView>(QUERIES.approvals)).approvals;
+  }
+
+  async resume({ recursive = false, input }: ResumeOptions = {}): Promise<ResumeResult> {
+    const resumed = await bringBack(this.#client, this.id, recursive);
+    const { submission_id } = input === undefined ? {} : await this.send(input);
+    const { status, message } = await this.status();
+    return {
+      status,
+      ...(message === undefined ? {} : { message }),
+      resumed,
+      ...(submission_id === undefined ? {} : { submission_id }),
+    };
+  }
+
+  async fork(options: ForkOptions = {}): Promise<Agent> {
+    const id = options.id ?? newRootId(Date.now(), Math.random);
+    await startFork(this.#client, this.id, id, options);
+    return new AgentHandle(this.#client, id);
+  }
+
+  call(tool: string, args: Record<string, unknown> | string): Promise<CallResult> {
+    const text = typeof args === 'string' ? args : JSON.stringify(args);
+    return operate(this.#line, { operation: 'call', tool, arguments: text });
   }
 
   async wait({ timeoutMs, signal }: WaitOptions = {}): Promise<AgentView | undefined> {
@@ -126,8 +159,8 @@ export class AgentHandle implements Agent {
     let after = options.after ?? 0;
     for (let pause = POLL_FIRST_MS; ; ) {
       // Asked before the events, so that those of the end are not missed.
-      const ended = (await this.#describe()).status.name !== 'RUNNING';
-      const page = await this.#query<EventsPage>(QUERIES.events, { after });
+      const ended = (await this.#line.describe()).status.name !== 'RUNNING';
+      const page = await this.#line.query<EventsPage>(QUERIES.events, { after });
       yield* page.events;
       after = page.next;
       if (page.events.length > 0) {
@@ -159,7 +192,7 @@ export class AgentHandle implements Agent {
   async *agents({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<AgentView> {
     const seen = new Set<AgentId>();
     for (let pause = POLL_FIRST_MS; signal?.aborted !== true; ) {
-      const ended = (await this.#describe()).status.name !== 'RUNNING';
+      const ended = (await this.#line.describe()).status.name !== 'RUNNING';
       const fresh = (await this.tree()).agents.filter((view) => !seen.has(view.agent_id));
       for (const view of fresh) {
         seen.add(view.agent_id);
@@ -172,7 +205,7 @@ export class AgentHandle implements Agent {
   }
 
   async result(): Promise<SessionResult> {
-    const { session_id, status, output, usage, code, approval_missing } = await this.#result();
+    const { session_id, status, output, usage, code, approval_missing } = await this.#line.result();
     return {
       session_id,
       status,
@@ -184,67 +217,8 @@ export class AgentHandle implements Agent {
   }
 
   async describe(): Promise<{ queue: string; closed: boolean; run_id: string }> {
-    const { taskQueue, status, runId } = await this.#describe();
+    const { taskQueue, status, runId } = await this.#line.describe();
     return { queue: taskQueue, closed: status.name !== 'RUNNING', run_id: runId };
-  }
-
-  async #describe() {
-    try {
-      return await this.#workflow.describe();
-    } catch (error) {
-      throw translate(error, this.id);
-    }
-  }
-
-  async #result(): Promise<AgentResult> {
-    try {
-      return (await this.#workflow.result()) as AgentResult;
-    } catch (error) {
-      if (error instanceof WorkflowFailedError) {
-        const { status } = await this.#describe();
-        throw new CadreError(
-          'internal',
-          `agent ${this.id} was ended from outside (${status.name.toLowerCase()})`,
-          {
-            hint: 'Somebody ended its workflow with Temporal’s own tools; what it had done is in its items.',
-            cause: error,
-          },
-        );
-      }
-      throw translate(error, this.id);
-    }
-  }
-
-  async #query<T>(name: string, ...args: unknown[]): Promise<T> {
-    const end = Date.now() + ANSWER_MS;
-    for (let patience = QUERY_FIRST_MS; ; patience *= 2) {
-      const until = Math.min(Date.now() + patience, end);
-      try {
-        return await this.#client.connection.withDeadline(until, () =>
-          this.#workflow.query<T, unknown[]>(name, ...args),
-        );
-      } catch (error) {
-        // A worker that stops takes the question with it that it was just handed; another one answers.
-        if (!isLate(error) || until >= end) throw translate(error, this.id);
-      }
-    }
-  }
-
-  async #update<T>(name: string, payload: unknown): Promise<T> {
-    try {
-      return await this.#client.connection.withDeadline(Date.now() + ANSWER_MS, () =>
-        this.#workflow.executeUpdate<T, [unknown]>(name, { args: [payload] }),
-      );
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) {
-        await this.#describe();
-        throw new CadreError('agent_closed', `agent ${this.id} is closed and takes no input`, {
-          hint: 'Start another one.',
-          cause: error,
-        });
-      }
-      throw translate(error, this.id);
-    }
   }
 }
 

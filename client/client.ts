@@ -1,5 +1,4 @@
 import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import type { z } from 'zod';
 import { dataConverter } from '../codec/index.ts';
@@ -10,19 +9,21 @@ import {
   agentSettingsSchema,
   CadreError,
   type ConnectOptions,
+  type Decision,
   explain,
   newRootId,
   plainText,
-  searchAttributesOf,
   sessionSettingsSchema,
   TASK_SHOWN,
   textMessage,
-  WORKFLOW_TYPE,
 } from '../protocol/index.ts';
 import { AgentHandle } from './agent-handle.ts';
+import { decideApproval } from './decide.ts';
 import { translate } from './errors.ts';
 import { listAgents } from './list.ts';
+import { removeSession } from './remove.ts';
 import { knownSearchAttributes, registerSearchAttributes } from './search-attributes.ts';
+import { startRoot } from './start-workflow.ts';
 import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
@@ -102,19 +103,7 @@ export class CadreClient {
       ...(note === undefined ? {} : { note }),
     };
     try {
-      await this.#client.workflow.start(WORKFLOW_TYPE, {
-        workflowId: id,
-        taskQueue: options.queue,
-        args: [input],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        memo: { task: identity.task, note: note ?? null },
-        typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
-          typeof value === 'number'
-            ? { key: defineSearchAttributeKey(name, SearchAttributeType.INT), value }
-            : { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value },
-        ),
-        staticSummary: `${settings.role}: ${identity.task.slice(0, 120)}`,
-      });
+      await startRoot(this.#client, options.queue, input);
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) {
         throw new CadreError('invalid_arguments', `There has been an agent ${id} before.`, {
@@ -138,6 +127,25 @@ export class CadreClient {
     } catch (error) {
       throw translate(error);
     }
+  }
+
+  /**
+   * Answers a question that an agent has asked a person.
+   *
+   * @throws CadreError `approval_not_found` for one that is unknown, or was decided
+   */
+  decide(approvalId: string, decision: Decision, reason?: string): Promise<void> {
+    return decideApproval(this.#client, approvalId, decision, reason);
+  }
+
+  /**
+   * Removes a closed session for good: its root and all agents below it.
+   *
+   * @returns the agents that were removed
+   * @throws CadreError `not_permitted` while it is open
+   */
+  remove(id: AgentId): Promise<AgentId[]> {
+    return removeSession(this.#client, this.namespace, id);
   }
 
   /** Whether a worker has asked for work on the queue within the last five minutes; it may have ended since. */

@@ -9,6 +9,7 @@ import {
   depthOf,
   nameOf,
   parentOf,
+  type Source,
   STATUSES,
   type Status,
   sessionOf,
@@ -45,6 +46,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
   const parent = parentOf(id);
   const status = statusOf(execution.status.name, keyword(attributes, 'CadreStatus'));
   const [task, note] = [memo.task, memo.note];
+  const source = sourceOf(id, memo.source);
   return {
     agent_id: id,
     session_id: sessionOf(id),
@@ -56,10 +58,21 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
     model: keyword(attributes, 'CadreModel') ?? '',
     ...(typeof task === 'string' ? { task } : {}),
     ...(typeof note === 'string' ? { note } : {}),
+    ...(source === undefined ? {} : { source }),
     started_at: execution.startTime.toISOString(),
     ...(execution.closeTime === undefined ? {} : { ended_at: execution.closeTime.toISOString() }),
     queue: execution.taskQueue,
   };
+}
+
+const ROOT_SOURCES = ['cli', 'exec', 'api', 'mcp', 'app-server'] as const;
+
+/** A root's stands in its memo; that of any other follows from its id. */
+function sourceOf(id: AgentId, kind: unknown): Source | undefined {
+  const parent = parentOf(id);
+  if (parent !== undefined) return { kind: 'sub_agent', parent_id: parent, depth: depthOf(id) };
+  const known = ROOT_SOURCES.find((each) => each === kind);
+  return known === undefined ? undefined : { kind: known };
 }
 
 function keyword(attributes: TypedSearchAttributes, name: string): string | undefined {

@@ -3,8 +3,10 @@ import type {
   AgentId,
   AgentSettingsInput,
   AgentView,
+  Approval,
   ContentPart,
   ItemsPage,
+  SessionSettings,
   SessionSettingsInput,
   Source,
   Status,
@@ -40,6 +42,44 @@ export interface CloseResult {
   closed: AgentId[];
 }
 
+export interface ResumeOptions {
+  /** What was open below it when it closed comes back, too. */
+  recursive?: boolean;
+  /** Sent to it as soon as it is back. */
+  input?: string | ContentPart[];
+}
+
+export interface ResumeResult {
+  /** As it stands after that. */
+  status: Status;
+  message?: string;
+  /** What was brought back, parents before their children; empty where it was open. */
+  resumed: AgentId[];
+  /** Of the input, where there was one. */
+  submission_id?: string;
+}
+
+export interface ForkOptions {
+  /** The new conversation ends just before the nth user message, counted from 1; default: it is the whole one. */
+  beforeMessage?: number;
+  /** The first input of the new agent; without one it waits. */
+  input?: string | ContentPart[];
+  /** Default: the task queue of the agent that is forked. */
+  queue?: string;
+  /** What differs from the session that is forked. */
+  session?: Partial<SessionSettings>;
+  /** Default: `api`. */
+  source?: Source;
+  /** Default: a new root id. */
+  id?: AgentId;
+}
+
+/** What a tool answered; `output` is what a model would have read. */
+export interface CallResult {
+  success: boolean;
+  output: string;
+}
+
 export interface WaitOptions {
   /** Milliseconds; none: no end. */
   timeoutMs?: number;
@@ -73,7 +113,7 @@ export interface ListFilter {
 export type AgentSummary = Pick<
   AgentView,
   'agent_id' | 'session_id' | 'parent_id' | 'status' | 'closed' | 'depth' | 'role' | 'model' | 'task' | 'note'
-> & { started_at: string; ended_at?: string; queue: string };
+> & { source?: Source; started_at: string; ended_at?: string; queue: string };
 
 /** One agent, seen from outside. Every method throws `CadreError`: `agent_not_found`, `no_worker`, `temporal_unreachable`, … */
 export interface Agent {
@@ -85,6 +125,14 @@ export interface Agent {
   status(): Promise<AgentView>;
   tree(): Promise<TreeView>;
   items(range?: { from?: number; to?: number }): Promise<ItemsPage>;
+  /** The questions that wait for a person: of the whole session at a root, else of this agent. */
+  approvals(): Promise<Approval[]>;
+  /** Brings it back when it is closed; one that is open stays as it is, and gets the input. */
+  resume(options?: ResumeOptions): Promise<ResumeResult>;
+  /** A new root that goes on from this agent's conversation; this one stays as it is. */
+  fork(options?: ForkOptions): Promise<Agent>;
+  /** Calls a tool as if the agent's model had; arguments as an object, or as JSON text. */
+  call(tool: string, args: Record<string, unknown> | string): Promise<CallResult>;
   /** Resolves when the agent is final; undefined when the time is up first. */
   wait(options?: WaitOptions): Promise<AgentView | undefined>;
   /** Events from `after` on; with `follow` until the agent is closed. */

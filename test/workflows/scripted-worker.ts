@@ -8,6 +8,7 @@ import {
   agentSettingsSchema,
   type Limits,
   newRootId,
+  type SessionId,
   type SessionSettings,
   sessionSettingsSchema,
   textMessage,
@@ -101,6 +102,12 @@ export class ScriptedWorker {
     };
     await this.client.workflow.start('agent', { workflowId: id, taskQueue: this.queue, args: [input] });
     return new ScriptedSession(this.client, id, play);
+  }
+
+  /** Plays another session with the script of one that is there: its fork. */
+  playAs(id: SessionId, other: SessionId): void {
+    const play = this.#plays.get(other);
+    if (play !== undefined) this.#plays.set(id, { ...play, conversations: new Map() });
   }
 
   /** The histories of all runs of an agent, the newest first. */

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Client,
+  QueryNotRegisteredError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import { type AgentId, type AgentResult, CadreError, WORKFLOW_TYPE } from '../protocol/index.ts';
+import { isLate, translate } from './errors.ts';
+
+/** How long an agent may take to answer; one whose worker was just killed needs 10 to 15 s. */
+const ANSWER_MS = 20_000;
+/** How long a first try of a query may take; reading a long conversation back takes a second. */
+const QUERY_FIRST_MS = 4_000;
+/** An agent that was just brought back reads what it was before it listens. */
+const DEAF_PAUSE_MS = 200;
+
+/** The way to one agent's workflow: questions and updates with a deadline, their failures as CadreErrors. */
+export class AgentLine {
+  readonly client: Client;
+  readonly id: AgentId;
+
+  constructor(client: Client, id: AgentId) {
+    this.client = client;
+    this.id = id;
+  }
+
+  async describe() {
+    try {
+      return await this.client.workflow.getHandle(this.id).describe();
+    } catch (error) {
+      throw translate(error, this.id);
+    }
+  }
+
+  /** Resolves when its workflow has ended. */
+  async result(): Promise<AgentResult> {
+    try {
+      return (await this.client.workflow.getHandle(this.id).result()) as AgentResult;
+    } catch (error) {
+      if (error instanceof WorkflowFailedError) {
+        const { status } = await this.describe();
+        throw new CadreError(
+          'internal',
+          `agent ${this.id} was ended from outside (${status.name.toLowerCase()})`,
+          {
+            hint: 'Somebody ended its workflow with Temporal’s own tools; what it had done is in its items.',
+            cause: error,
+          },
+        );
+      }
+      throw translate(error, this.id);
+    }
+  }
+
+  /** @param runId asks that run, and not the newest one */
+  async query<T>(name: string, payload?: unknown, runId?: string): Promise<T> {
+    const handle = this.client.workflow.getHandle(this.id, runId);
+    const args = payload === undefined ? [] : [payload];
+    const end = Date.now() + ANSWER_MS;
+    for (let patience = QUERY_FIRST_MS; ; ) {
+      const until = Math.min(Date.now() + patience, end);
+      try {
+        return await this.client.connection.withDeadline(until, () =>
+          handle.query<T, unknown[]>(name, ...args),
+        );
+      } catch (error) {
+        if (await this.#isDeaf(error, end)) continue;
+        // A worker that stops takes the question with it that it was just handed; another one answers.
+        if (!isLate(error) || until >= end) throw translate(error, this.id);
+        patience *= 2;
+      }
+    }
+  }
+
+  async update<T>(name: string, payload: unknown): Promise<T> {
+    const handle = this.client.workflow.getHandle(this.id);
+    for (const end = Date.now() + ANSWER_MS; ; ) {
+      try {
+        return await this.client.connection.withDeadline(end, () =>
+          handle.executeUpdate<T, [unknown]>(name, { args: [payload] }),
+        );
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) {
+          await this.describe();
+          throw new CadreError('agent_closed', `agent ${this.id} is closed and takes no input`, {
+            hint: `Start another one, or bring it back: cadre resume ${this.id}`,
+            cause: error,
+          });
+        }
+        if (!(await this.#isDeaf(error, end))) throw translate(error, this.id);
+      }
+    }
+  }
+
+  /** Whether the agent does not listen yet, and trying again is worth while; waits a moment if so. */
+  async #isDeaf(error: unknown, end: number): Promise<boolean> {
+    const unheard =
+      error instanceof QueryNotRegisteredError ||
+      (error instanceof WorkflowUpdateFailedError &&
+        /^No registered handler/.test(error.cause?.message ?? ''));
+    if (!unheard || Date.now() + DEAF_PAUSE_MS > end) return false;
+    const { type, status } = await this.describe();
+    if (type !== WORKFLOW_TYPE || status.name !== 'RUNNING') return false;
+    await sleep(DEAF_PAUSE_MS);
+    return true;
+  }
+}

@@ -1,0 +1,104 @@
+import type { Client } from '@temporalio/client';
+import {
+  type AgentId,
+  type AgentInput,
+  type AgentSettings,
+  type AgentView,
+  CadreError,
+  type Item,
+  type ItemsPage,
+  plainText,
+  QUERIES,
+  type SessionSettings,
+  sessionOf,
+  TASK_SHOWN,
+  textMessage,
+} from '../protocol/index.ts';
+import { AgentLine } from './agent-line.ts';
+import { translate } from './errors.ts';
+import { startRoot } from './start-workflow.ts';
+import type { ForkOptions } from './types.ts';
+
+/**
+ * Starts a new root from the conversation of an agent, which stays as it is.
+ *
+ * @param id of the new root
+ * @returns how many items it takes along
+ */
+export async function startFork(
+  client: Client,
+  of: AgentId,
+  id: AgentId,
+  options: ForkOptions,
+): Promise<number> {
+  const line = new AgentLine(client, of);
+  const { runId, taskQueue } = await line.describe();
+  const to = await itemsCarried(line, runId, options.beforeMessage);
+  const [settings, session, view] = await Promise.all([
+    line.query<AgentSettings>(QUERIES.settings, undefined, runId),
+    new AgentLine(client, sessionOf(of)).query<SessionSettings>(QUERIES.session),
+    line.query<AgentView>(QUERIES.status, undefined, runId),
+  ]);
+  const { input } = options;
+  const content = typeof input === 'string' ? textMessage(input).content : input;
+  const task = content === undefined ? (view.task ?? '') : plainText(content).slice(0, TASK_SHOWN);
+  const start: AgentInput = {
+    identity: {
+      agent_id: id,
+      session_id: id,
+      depth: 0,
+      source: options.source ?? { kind: 'api' },
+      task,
+      search_attributes: session.search_attributes,
+    },
+    settings,
+    session: {
+      ...session,
+      ...options.session,
+      // Without an input it would have nothing to do, and nothing to end with.
+      one_shot: session.one_shot && content !== undefined,
+    },
+    restore: { kind: 'fork', agent_id: of, run_id: runId, to },
+    ...(content === undefined ? {} : { input: { id: `${id}#start`, content } }),
+  };
+  try {
+    await startRoot(client, options.queue ?? taskQueue, start);
+  } catch (error) {
+    throw translate(error, id);
+  }
+  return to;
+}
+
+/** How many items stand before the nth user message; all that are settled, where none is named. */
+async function itemsCarried(line: AgentLine, runId: string, nth: number | undefined): Promise<number> {
+  const items: Item[] = [];
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    const page: ItemsPage = await line.query<ItemsPage>(QUERIES.items, { from }, runId);
+    items.push(...page.items);
+    from = page.next;
+  }
+  if (nth === undefined) return settledLength(items);
+  if (!Number.isInteger(nth) || nth < 1) {
+    throw new CadreError('invalid_arguments', `There is no user message ${nth}: they are counted from 1.`);
+  }
+  const messages = items.flatMap((item, index) => (item.type === 'user_message' ? [index] : []));
+  const found = messages[nth - 1];
+  if (found !== undefined) return found;
+  throw new CadreError(
+    'invalid_arguments',
+    `agent ${line.id} has ${messages.length} user messages; there is no message ${nth}.`,
+    { hint: 'Without a number the whole conversation is taken.' },
+  );
+}
+
+/** The items before an answer whose calls have no outputs yet: a conversation that any provider takes. */
+export function settledLength(items: readonly Item[]): number {
+  const answered = new Set(items.flatMap((item) => (item.type === 'tool_output' ? [item.call_id] : [])));
+  const open = items.findIndex((item) => item.type === 'tool_call' && !answered.has(item.call_id));
+  if (open < 0) return items.length;
+  return items.findLastIndex((item, index) => index < open && !isMade(item)) + 1;
+}
+
+function isMade({ type }: Item): boolean {
+  return type === 'assistant_message' || type === 'reasoning' || type === 'tool_call';
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { type AgentId, CadreError, parentOf, sessionOf } from '../protocol/index.ts';
+import { AgentLine } from './agent-line.ts';
+import { translate } from './errors.ts';
+
+/** Temporal deletes in the background. */
+const GONE_WITHIN_MS = 15_000;
+const POLL_MS = 100;
+
+/**
+ * Deletes every run of every agent of a closed session; it cannot be brought back.
+ *
+ * @returns the agents that were deleted
+ * @throws CadreError `not_permitted` for a session that is open, and for an agent below a root
+ */
+export async function removeSession(client: Client, namespace: string, id: AgentId): Promise<AgentId[]> {
+  if (parentOf(id) !== undefined) {
+    throw new CadreError('not_permitted', `agent ${id} is part of a session: only a whole one is removed.`, {
+      hint: `cadre rm ${sessionOf(id)} removes the session.`,
+    });
+  }
+  const root = new AgentLine(client, id);
+  const { status, runId } = await root.describe();
+  if (status.name === 'RUNNING') throw isOpen(id);
+  // What has just ended may not stand in the list yet.
+  const runs = new Map<string, AgentId>([[runId, id]]);
+  try {
+    for await (const run of client.workflow.list({ query: `WorkflowId STARTS_WITH "${id}"` })) {
+      if (run.workflowId !== id && !run.workflowId.startsWith(`${id}/`)) continue;
+      if (run.status.name === 'RUNNING' && (await isRunning(client, run.workflowId as AgentId))) {
+        throw isOpen(run.workflowId as AgentId);
+      }
+      runs.set(run.runId, run.workflowId as AgentId);
+    }
+    for (const [run, workflowId] of runs) await deleteRun(client, namespace, workflowId, run);
+  } catch (error) {
+    throw translate(error, id);
+  }
+  await untilGone(root);
+  return [...new Set(runs.values())].sort();
+}
+
+function isOpen(id: AgentId): CadreError {
+  return new CadreError('not_permitted', `agent ${id} is open: only closed sessions are removed.`, {
+    hint: `Close it first: cadre close ${id}`,
+  });
+}
+
+async function isRunning(client: Client, id: AgentId): Promise<boolean> {
+  return (await new AgentLine(client, id).describe()).status.name === 'RUNNING';
+}
+
+async function deleteRun(client: Client, namespace: string, workflowId: AgentId, runId: string) {
+  try {
+    await client.workflowService.deleteWorkflowExecution({
+      namespace,
+      workflowExecution: { workflowId, runId },
+    });
+  } catch (error) {
+    // Somebody else, or retention, was quicker.
+    if (translate(error, workflowId).code !== 'agent_not_found') throw error;
+  }
+}
+
+async function untilGone(line: AgentLine): Promise<void> {
+  for (const end = Date.now() + GONE_WITHIN_MS; Date.now() < end; await sleep(POLL_MS)) {
+    try {
+      await line.describe();
+    } catch (error) {
+      if (error instanceof CadreError && error.code === 'agent_not_found') return;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { Client } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { type AgentInput, searchAttributesOf, WORKFLOW_TYPE } from '../protocol/index.ts';
+
+/**
+ * Starts the workflow of a root, for the first time or again.
+ *
+ * @throws the error of Temporal's client: `WorkflowExecutionAlreadyStartedError` where the id is taken
+ */
+export async function startRoot(client: Client, queue: string, input: AgentInput): Promise<void> {
+  const { identity, settings, note, restore } = input;
+  await client.workflow.start(WORKFLOW_TYPE, {
+    workflowId: identity.agent_id,
+    taskQueue: queue,
+    args: [input],
+    workflowIdReusePolicy: restore?.kind === 'resume' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
+    memo: { task: identity.task, note: note ?? null, source: identity.source.kind },
+    typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
+      typeof value === 'number'
+        ? { key: defineSearchAttributeKey(name, SearchAttributeType.INT), value }
+        : { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value },
+    ),
+    staticSummary: `${settings.role}: ${identity.task.slice(0, 120)}`,
+  });
+}

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { settledLength } from '../../client/fork.ts';
+import { CadreClient } from '../../client/index.ts';
+import { type AgentId, newRootId, textMessage } from '../../protocol/index.ts';
+import { Gate } from '../workflows/gate.ts';
+import { call, heard, lines, say, spawn, waitForAll } from '../workflows/script.ts';
+import { withWorker } from '../workflows/with-worker.ts';
+
+const worker = withWorker();
+let cadre: CadreClient;
+
+beforeAll(async () => {
+  cadre = await CadreClient.connect({ address: inject('temporalAddress') });
+});
+afterAll(() => cadre.close());
+
+/** A root with one child, both done and closed. */
+async function closedSession() {
+  const session = await worker().start({
+    script: lines({
+      root: [spawn('one'), waitForAll, say('first'), say('second')],
+      'default-1': [say('child done'), say('child again')],
+    }),
+  });
+  const root = cadre.get(session.id);
+  const child = cadre.get(session.idOf('default-1'));
+  await root.wait();
+  await root.setNote('keep me');
+  await root.close();
+  return { session, root, child };
+}
+
+test('a closed root goes on where it was: its conversation, its note, and then the input', async () => {
+  const { session, root } = await closedSession();
+  expect(await root.resume()).toMatchObject({ status: 'completed', message: 'first', resumed: [session.id] });
+  expect(await root.status()).toMatchObject({ closed: false, note: 'keep me', turn: 1 });
+  expect(await root.resume({ input: 'go on' })).toMatchObject({
+    resumed: [],
+    submission_id: expect.stringMatching(/\S/),
+  });
+  expect(await root.wait()).toMatchObject({ status: 'completed', message: 'second', turn: 2 });
+  expect(heard((await root.items()).items)).toEqual(['the task', 'go on']);
+});
+
+test('without recursive the children stay closed, and with it those, too, that were closed before their root', async () => {
+  const { root, child } = await closedSession();
+  await root.resume();
+  expect(await child.status()).toMatchObject({ closed: true });
+  await root.close();
+  expect((await root.resume({ recursive: true })).resumed).toEqual([root.id]);
+});
+
+test('with recursive the children that closed along with their root come back, and take input', async () => {
+  const { root, child } = await closedSession();
+  expect((await root.resume({ recursive: true, input: 'x' })).resumed).toEqual([root.id, child.id]);
+  await child.send('again');
+  expect(await child.wait()).toMatchObject({ status: 'completed', message: 'child again' });
+});
+
+test('below a closed root nothing is resumed: the error names the root; below an open one it is', async () => {
+  const { root, child } = await closedSession();
+  await expect(child.resume()).rejects.toMatchObject({
+    code: 'agent_not_resumable',
+    hint: expect.stringContaining(`cadre resume ${root.id}`),
+  });
+  await root.resume();
+  expect(await child.resume({ input: 'again' })).toMatchObject({ resumed: [child.id] });
+  expect(await child.wait()).toMatchObject({ message: 'child again' });
+  expect((await child.resume()).resumed).toEqual([]);
+});
+
+test('an agent that never was can neither be resumed nor forked', async () => {
+  const agent = cadre.get(newRootId(Date.now(), Math.random));
+  await expect(agent.resume()).rejects.toMatchObject({ code: 'agent_not_found' });
+  await expect(agent.fork()).rejects.toMatchObject({ code: 'agent_not_found' });
+});
+
+/** A root with three turns. */
+async function threeTurns() {
+  const session = await worker().start({
+    tools: { look: () => 'seen' },
+    script: lines({
+      root: [
+        say('answer one'),
+        { text: 'I look', calls: [{ name: 'look' }] },
+        say('answer two'),
+        say('answer three'),
+        say('answer four'),
+      ],
+    }),
+  });
+  const root = cadre.get(session.id);
+  await root.wait();
+  for (const text of ['two', 'three']) {
+    await root.send(text);
+    await root.wait();
+  }
+  return { session, root };
+}
+
+function forkId(session: { id: AgentId }): AgentId {
+  const id = newRootId(Date.now(), Math.random);
+  worker().playAs(id, session.id);
+  return id;
+}
+
+test('a fork ends just before the nth user message, and the original stays as it is', async () => {
+  const { session, root } = await threeTurns();
+  const before = (await root.items()).items;
+  const fork = await root.fork({ id: forkId(session), beforeMessage: 3, input: 'another way' });
+  expect(await fork.wait()).toMatchObject({
+    agent_id: fork.id,
+    status: 'completed',
+    message: 'answer three',
+    depth: 0,
+    source: { kind: 'api' },
+    task: 'another way',
+  });
+  expect(heard((await fork.items()).items)).toEqual(['the task', 'two', 'another way']);
+  expect((await root.items()).items).toEqual(before);
+});
+
+test('without a number the whole conversation is forked, and without an input the fork waits', async () => {
+  const { session, root } = await threeTurns();
+  await root.close();
+  const fork = await root.fork({ id: forkId(session) });
+  expect(await fork.status()).toMatchObject({ status: 'pending_init', closed: false, task: 'the task' });
+  expect((await fork.items()).items).toEqual((await root.items()).items);
+  await fork.send('four');
+  expect(await fork.wait()).toMatchObject({ message: 'answer four' });
+});
+
+test('a fork before the first message begins afresh; one beyond the last is an error that counts them', async () => {
+  const { session, root } = await threeTurns();
+  const fork = await root.fork({ id: forkId(session), beforeMessage: 1 });
+  expect((await fork.items()).items).toEqual([]);
+  await expect(root.fork({ beforeMessage: 4 })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    message: expect.stringContaining('3 user messages'),
+  });
+  for (const beforeMessage of [0, -1, 1.5]) {
+    await expect(root.fork({ beforeMessage })).rejects.toMatchObject({ code: 'invalid_arguments' });
+  }
+});
+
+test('an agent may be forked while it works: the unfinished answer stays behind', async () => {
+  const gate = new Gate();
+  const session = await worker().start({
+    tools: { act: () => gate.opened.then(() => 'done') },
+    script: lines({ root: [call('act'), say('ok'), say('ok')] }),
+  });
+  const root = cadre.get(session.id);
+  await expect.poll(async () => (await root.items()).items.length, { timeout: 20_000 }).toBe(3);
+  const fork = await root.fork({ id: forkId(session) });
+  expect((await fork.items()).items).toEqual([textMessage('the task')]);
+  gate.open();
+  await root.wait();
+});
+
+test('the length of a conversation that is settled ends before an answer with open calls', () => {
+  const asked = textMessage('x');
+  const said = { type: 'assistant_message', text: 'I look' } as const;
+  const calls = ['a', 'b'].map(
+    (call_id) => ({ type: 'tool_call', call_id, name: 'look', arguments: '{}' }) as const,
+  );
+  const seen = { type: 'tool_output', call_id: 'a', output: 'seen', success: true } as const;
+  expect(settledLength([])).toBe(0);
+  expect(settledLength([asked, said])).toBe(2);
+  expect(settledLength([asked, said, ...calls])).toBe(1);
+  expect(settledLength([asked, said, ...calls, seen])).toBe(1);
+  expect(settledLength([asked, said, ...calls, seen, { ...seen, call_id: 'b' }])).toBe(6);
+});
