@@ -1,6 +1,6 @@
 /** The tokens of a session (`agents.max_tokens`), counted by the root and by nobody else. */
 
-/** Asked before each model call of a session that has a budget. */
+/** Asked before a model call of a session that has a budget. */
 export interface BudgetRequest {
   request_id: string;
   from: string;
@@ -17,4 +17,6 @@ export interface BudgetAnswer {
   /** Tokens used in the whole session, and its limit. */
   used: number;
   limit: number;
+  /** With `go`: no need to ask again before the agent has spent so many over its whole life. */
+  until?: number;
 }

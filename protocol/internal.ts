@@ -196,6 +196,7 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
       outcome: z.enum(['go', 'last', 'stop']),
       used: z.number(),
       limit: z.number(),
+      until: z.number().optional(),
     }),
   }),
   z.looseObject({

@@ -65,6 +65,8 @@ export class AgentState {
   readonly acknowledgements = new Map<string, Acknowledge>();
   readonly operations: Outcomes;
   readonly orders: Order[];
+  /** How many tokens this agent may have spent before it asks the root again; given back at the end of a turn. */
+  tokensLeased = 0;
   running: RunningTurn | undefined;
   /** What roles were asked for since the last model call, and the answers. */
   readonly roleAnswers = new Map<string, Promise<RoleAnswer>>();

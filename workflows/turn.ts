@@ -23,6 +23,7 @@ const CARRIED_BYTES = 1_500_000;
 export async function runTurn(agent: AgentState): Promise<TurnOutcome | 'continue_as_new'> {
   const running = new RunningTurn();
   agent.running = running;
+  agent.tokensLeased = 0;
   const clock = watchTheClock(agent, running);
   try {
     return await running.scope.run(() => takeSteps(agent, running));

@@ -14,7 +14,10 @@ export async function askBudget(agent: AgentState): Promise<BudgetAnswer | undef
     used: spent,
     limit: share,
   };
+  // Within the lease of the root nobody is asked.
+  if (own.outcome === 'go' && spent < agent.tokensLeased) return own;
   const ofSession = await askRoot(agent, request);
+  agent.tokensLeased = ofSession?.until ?? 0;
   return ofSession === undefined || own.outcome === 'stop' ? own : stricter(own, ofSession);
 }
 
