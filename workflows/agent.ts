@@ -16,7 +16,7 @@ import { runTurn, shouldContinueAsNew, type TurnOutcome } from './turn.ts';
 export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult> {
   const carry = await carryOf(input);
   const self = new AgentState(input, carry);
-  const surface = new Surface(self);
+  const surface = new Surface(self, input.carry !== undefined);
   self.onChange = () => surface.refresh();
   // What has come meanwhile is handled as soon as there are handlers: the first input goes before it.
   if (input.carry === undefined) {

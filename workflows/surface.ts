@@ -13,9 +13,10 @@ export class Surface {
   #shownStatus: string;
   #shownNote: string | undefined;
 
-  constructor(agent: AgentState) {
+  /** @param continues an earlier run has left its search attributes; else they stand as at any start */
+  constructor(agent: AgentState, continues: boolean) {
     this.#agent = agent;
-    this.#shownStatus = agent.standing.status;
+    this.#shownStatus = continues ? agent.standing.status : 'pending_init';
     this.#shownNote = agent.standing.note;
   }
 
