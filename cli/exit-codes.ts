@@ -23,6 +23,7 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   unknown_model: EXIT.usage,
   unknown_role: EXIT.usage,
   agent_not_found: EXIT.notFound,
+  approval_not_found: EXIT.notFound,
   approval_unavailable: EXIT.approvalMissing,
   limit_depth: EXIT.refusedByLimit,
   limit_threads: EXIT.refusedByLimit,

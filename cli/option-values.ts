@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { type AgentId, isAgentId } from '../protocol/ids.ts';
 
 /** Parsers for option values; what they refuse is a usage error that names the option. */
 export function positiveInteger(text: string): number {
@@ -25,4 +26,9 @@ export function seconds(text: string): number {
 /** For options that may be given several times. */
 export function collect(text: string, before: string[] = []): string[] {
   return [...before, text];
+}
+
+export function agentId(text: string): AgentId {
+  if (isAgentId(text)) return text;
+  throw new InvalidArgumentError('It has to be an id such as a0k3v9x2m4qd7.');
 }

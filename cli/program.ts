@@ -1,18 +1,6 @@
 import { Command, Option } from 'commander';
-import type { ExitCode } from './exit-codes.ts';
-import { type CommonOptions, Invocation } from './invocation.ts';
-import { collect, naturalNumber, positiveInteger, seconds } from './option-values.ts';
-import { LOG_LEVELS } from './output.ts';
-
-/** A command's file: it is loaded only when the command runs, so that --help stays quick. */
-interface CommandModule {
-  default(invocation: Invocation, args: never, options: never): Promise<ExitCode>;
-}
-
-export interface Run {
-  invocation: Invocation;
-  exitCode: Promise<ExitCode>;
-}
+import { commandDefiner, type Run, withCommonOptions } from './define-command.ts';
+import { agentId, collect, naturalNumber, positiveInteger, seconds } from './option-values.ts';
 
 /**
  * The whole command line, as commander knows it.
@@ -31,24 +19,7 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     .addHelpText('after', EXAMPLES);
   withCommonOptions(program);
 
-  const define = (
-    parent: Command,
-    usage: string,
-    description: string,
-    load: () => Promise<CommandModule>,
-  ): Command =>
-    withCommonOptions(parent.command(usage))
-      .description(description)
-      .action((...all: unknown[]) => {
-        const command = all.at(-1) as Command;
-        const options = optionsOf(command);
-        const invocation = new Invocation(options);
-        const exitCode = load().then((module) =>
-          module.default(invocation, command.processedArgs as never, options as never),
-        );
-        started({ invocation, exitCode });
-        return exitCode.then(() => {});
-      });
+  const { define, defineForAgent } = commandDefiner(started);
 
   program.commandsGroup('Work:');
   define(
@@ -80,34 +51,83 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     .option('--no-wait-agents', 'end with the first answer, closing what still runs')
     .option('--non-interactive', 'ask nobody: what needs an approval is refused')
     .addHelpText('after', '\nWith - or without TEXT the task is read from standard input.');
-  define(
+  defineForAgent(
     program,
     'attach <id>',
     'follow a session again, and work for it if nobody does',
     () => import('./commands/attach.ts'),
   );
-  define(
+  defineForAgent(
     program,
     'send <id> <text>',
     'send input to an agent; - reads it from standard input',
     () => import('./commands/send.ts'),
   ).option('--interrupt', 'stop what it does now, then start over with this input');
-  define(
+  defineForAgent(
     program,
     'interrupt <id>',
     'stop the turn of an agent and of those below it',
     () => import('./commands/interrupt.ts'),
   ).option('--reason <text>', 'why, for the conversation');
-  define(program, 'wait <id...>', 'wait until the first agent is done', () => import('./commands/wait.ts'))
+  defineForAgent(
+    program,
+    'wait <id...>',
+    'wait until the first agent is done',
+    () => import('./commands/wait.ts'),
+  )
     .option('--all', 'wait for all of them')
     .option('--timeout <seconds>', 'give up after this time', seconds);
-  define(program, 'close <id>', 'close an agent and all below it', () => import('./commands/close.ts'));
-  define(
+  defineForAgent(
+    program,
+    'close <id>',
+    'close an agent and all below it',
+    () => import('./commands/close.ts'),
+  );
+  defineForAgent(
     program,
     'note <id> [text]',
     'set the note of an agent; without a text, clear it',
     () => import('./commands/note.ts'),
   );
+
+  defineForAgent(
+    program,
+    'resume <id> [text]',
+    'bring a closed agent back, with everything it had',
+    () => import('./commands/resume.ts'),
+  ).option('--recursive', 'and what was open below it when it was closed');
+  defineForAgent(
+    program,
+    'fork <id> [text]',
+    'start a new session from the conversation of an agent',
+    () => import('./commands/fork.ts'),
+  ).option('--before-message <n>', 'end just before its nth user message', positiveInteger);
+  defineForAgent(program, 'rm <id>', 'remove a closed session for good', () => import('./commands/rm.ts'));
+  define(
+    program,
+    'call <tool> [json]',
+    'call a tool as if the model of an agent had',
+    () => import('./commands/call.ts'),
+  )
+    .option('--agent <id>', 'the agent')
+    .option('--last', 'the newest session of this folder, in place of an id');
+
+  program.commandsGroup('Answer:');
+  defineForAgent(
+    program,
+    'approvals [id]',
+    'list what waits for an approval',
+    () => import('./commands/approvals.ts'),
+  );
+  define(
+    program,
+    'approve <request>',
+    'allow what an agent asks for',
+    () => import('./commands/approve.ts'),
+  ).option('--for-session', 'and the same for the rest of the session');
+  define(program, 'deny <request>', 'refuse what an agent asks for', () => import('./commands/deny.ts'))
+    .option('--reason <text>', 'why, for the agent')
+    .option('--abort', 'and stop its turn');
 
   program.commandsGroup('Look:');
   define(program, 'ps', 'list agents', () => import('./commands/ps.ts'))
@@ -115,12 +135,34 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     .addOption(new Option('--status <status>', 'only those of this status').choices(LISTED_STATUSES))
     .option('--role <role>', 'only those of this role')
     .option('--limit <n>', 'at most so many', positiveInteger);
-  define(program, 'tree <id>', 'show the tree of a session', () => import('./commands/tree.ts'));
-  define(program, 'status <id>', 'show one agent', () => import('./commands/status.ts'));
-  define(program, 'items <id>', 'show the conversation of an agent', () => import('./commands/items.ts'));
-  define(program, 'events <id>', 'show what happened to an agent', () => import('./commands/events.ts'))
+  defineForAgent(program, 'tree <id>', 'show the tree of a session', () => import('./commands/tree.ts'));
+  defineForAgent(program, 'status <id>', 'show one agent', () => import('./commands/status.ts'));
+  defineForAgent(
+    program,
+    'items <id>',
+    'show the conversation of an agent',
+    () => import('./commands/items.ts'),
+  );
+  defineForAgent(
+    program,
+    'events <id>',
+    'show what happened to an agent',
+    () => import('./commands/events.ts'),
+  )
     .option('-f, --follow', 'go on until the agent is closed')
     .option('--after <seq>', 'only events after this number', naturalNumber);
+
+  const agents = program.command('agents').description('the roles that agents may have');
+  define(agents, 'list', 'list them (the default)', () => import('./commands/agents-list.ts'), {
+    isDefault: true,
+  });
+  define(agents, 'show <name>', 'show one', () => import('./commands/agents-show.ts'));
+  define(
+    agents,
+    'check [file...]',
+    'tell what is wrong with role files',
+    () => import('./commands/agents-check.ts'),
+  );
 
   program.commandsGroup('Set up:');
   const server = program.command('server').description('the embedded Temporal server');
@@ -139,7 +181,11 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     () => import('./commands/worker.ts'),
   )
     .option('--tools <file>', 'module with tools of your own')
-    .addOption(new Option('--session <id>', 'work for one local session until it is closed').hideHelp());
+    .addOption(
+      new Option('--session <id>', 'work for one local session until it is closed')
+        .argParser(agentId)
+        .hideHelp(),
+    );
   define(
     program,
     'setup',
@@ -173,30 +219,3 @@ Examples:
 Exit codes: 0 done, 1 the agent ended on an error, 2 wrong usage or configuration, 3 not found,
 4 an approval was needed and nobody could give it, 5 refused by a limit, 6 ended by a limit or --timeout,
 69 Temporal or the model could not be reached, 130 interrupted`;
-
-function withCommonOptions(command: Command): Command {
-  const options = [
-    new Option('-c, --config <key=value>', 'override a setting; may be repeated').argParser(collect),
-    new Option('--profile <name>', 'use the settings of [profiles.NAME]'),
-    new Option('--address <host:port>', 'Temporal server; default: the embedded one'),
-    new Option('--namespace <name>', 'Temporal namespace'),
-    new Option('--queue <name>', 'task queue whose workers do the work'),
-    new Option('--json', 'print one JSON object'),
-    new Option('--jsonl', 'print JSON lines as things happen'),
-    new Option('-q, --quiet', 'print nothing but the answer and errors'),
-    new Option('-v, --verbose', 'print more of what happens'),
-    new Option('--log-level <level>', 'what to print on stderr').choices(LOG_LEVELS),
-    new Option('--color <when>', 'colours').choices(['auto', 'always', 'never']),
-  ];
-  for (const option of options) command.addOption(option.helpGroup('Common options:'));
-  return command;
-}
-
-/** The options of a command together with those given before it; `-c` of both count. */
-function optionsOf(command: Command): CommonOptions {
-  const chain: Command[] = [];
-  for (let at: Command | null = command; at !== null; at = at.parent) chain.unshift(at);
-  const options = chain.map((each) => each.opts<CommonOptions>());
-  const config = options.flatMap((each) => each.config ?? []);
-  return Object.assign({}, ...options, { config });
-}

@@ -21,6 +21,8 @@ export interface SessionChoices {
   searchAttributes: string[];
   oneShot: boolean;
   waitAgents: boolean;
+  /** Nobody can be asked for approvals. */
+  nonInteractive: boolean;
   outputSchema?: Record<string, unknown> | undefined;
 }
 
@@ -74,7 +76,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
     search_attributes: choices.searchAttributes,
     one_shot: choices.oneShot,
     wait_agents: choices.waitAgents,
-    non_interactive: true,
+    non_interactive: choices.nonInteractive,
     ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
   };
 }

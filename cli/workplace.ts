@@ -3,6 +3,7 @@ import { type AgentId, CadreError, isAgentId, type SessionId, sessionOf } from '
 import { cadreHome, ensureFolder } from '../server/home.ts';
 import type { Config } from './config/schema.ts';
 import type { Invocation } from './invocation.ts';
+import { agentAmong, LAST, sessionNamed } from './references.ts';
 import {
   type LocalSession,
   type ServingMode,
@@ -27,10 +28,12 @@ export class Workplace {
   readonly home: string;
   readonly link: TemporalLink;
   readonly files: SessionFiles;
+  readonly config: Config;
   readonly #invocation: Invocation;
 
-  private constructor(invocation: Invocation, home: string, link: TemporalLink) {
+  private constructor(invocation: Invocation, config: Config, home: string, link: TemporalLink) {
     this.#invocation = invocation;
+    this.config = config;
     this.home = home;
     this.link = link;
     this.files = new SessionFiles(home);
@@ -41,12 +44,20 @@ export class Workplace {
    * @throws CadreError `home_unwritable`, `temporal_unreachable` or `server_unavailable`
    */
   static async open(invocation: Invocation, config?: Config, session?: SessionId): Promise<Workplace> {
-    const configured = (config ?? (await invocation.loadConfig()).config).temporal;
+    const loaded = config ?? (await invocation.loadConfig()).config;
+    const configured = loaded.temporal;
     const home = ensureFolder(cadreHome(invocation.environment));
     const record = session === undefined ? undefined : await new SessionFiles(home).read(session);
     const temporal = configured.address === undefined ? { ...placeOf(record), ...configured } : configured;
     const link = await TemporalLink.open({ temporal, home, output: invocation.output });
-    return new Workplace(invocation, home, link);
+    return new Workplace(invocation, loaded, home, link);
+  }
+
+  /** What leads back to the sessions that are started here; nothing for the embedded server. */
+  get address(): { address?: string; namespace?: string } {
+    const { address, namespace } = this.link.connectOptions;
+    if (this.link.isEmbedded || address === undefined) return namespace === undefined ? {} : { namespace };
+    return { address, ...(namespace === undefined ? {} : { namespace }) };
   }
 
   get surroundings(): Surroundings {
@@ -91,17 +102,24 @@ export class Workplace {
    *
    * @throws CadreError `agent_not_found`, or `no_worker` for a question to a queued session whose queue has none
    */
-  async withAgent<T>(
-    reference: string,
-    mode: ServingMode,
-    action: (agent: Agent, id: AgentId) => Promise<T>,
-  ): Promise<T> {
-    const id = agentIdOf(reference);
+  async withAgent<T>(id: AgentId, mode: ServingMode, action: (agent: Agent) => Promise<T>): Promise<T> {
     const { queue } = await this.link.reach((client) => client.get(id).describe());
     const local = await this.localSession(sessionOf(id), queue);
     if (local === undefined && mode === 'answer') await this.#requireWorkers(queue);
     return serveWhileNeeded(local, mode, this.surroundings, () =>
-      this.link.reach((client) => action(client.get(id), id)),
+      this.link.reach((client) => action(client.get(id))),
+    );
+  }
+
+  /** The agent of that session which a reference means; a short one is looked up in its tree. */
+  async agentNamed(reference: string, session: SessionId): Promise<AgentId> {
+    if (isAgentId(reference)) return reference;
+    if (reference === LAST) return session;
+    const { agents } = await this.withAgent(session, 'answer', (agent) => agent.tree());
+    return agentAmong(
+      reference,
+      session,
+      agents.map((agent) => agent.agent_id),
     );
   }
 
@@ -121,13 +139,12 @@ export class Workplace {
   }
 }
 
-/** Opens the workplace for a command that may concern one agent, and closes it behind it. */
+/** Opens the workplace for a command that concerns no agent in particular, and closes it behind it. */
 export async function atWorkplace<T>(
   invocation: Invocation,
-  reference: string | undefined,
   action: (place: Workplace) => Promise<T>,
+  session?: SessionId,
 ): Promise<T> {
-  const session = reference === undefined ? undefined : sessionOf(agentIdOf(reference));
   const place = await Workplace.open(invocation, undefined, session);
   try {
     return await action(place);
@@ -136,19 +153,43 @@ export async function atWorkplace<T>(
   }
 }
 
+/**
+ * The same for a command that concerns an agent, which is named by its id, by `--last`, or by a short reference inside
+ * the newest session of this folder.
+ *
+ * @throws CadreError `agent_not_found` or `agent_ambiguous`
+ */
+export function atAgent<T>(
+  invocation: Invocation,
+  reference: string,
+  action: (place: Workplace, id: AgentId) => Promise<T>,
+): Promise<T> {
+  return atAgents(invocation, [reference], (place, [id]) => action(place, id as AgentId));
+}
+
+/** The same for a command that concerns several agents. */
+export async function atAgents<T>(
+  invocation: Invocation,
+  references: readonly string[],
+  action: (place: Workplace, ids: AgentId[]) => Promise<T>,
+): Promise<T> {
+  const files = new SessionFiles(cadreHome(invocation.environment));
+  const sessions: SessionId[] = [];
+  for (const reference of references) sessions.push(await sessionNamed(reference, files, invocation.cwd));
+  return atWorkplace(
+    invocation,
+    async (place) => {
+      const ids: AgentId[] = [];
+      for (const [index, reference] of references.entries()) {
+        ids.push(await place.agentNamed(reference, sessions[index] as SessionId));
+      }
+      return action(place, ids);
+    },
+    sessions[0],
+  );
+}
+
 function placeOf(record: SessionRecord | undefined): { address?: string; namespace?: string } {
   const { address, namespace } = record ?? {};
   return { ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) };
-}
-
-/** @throws CadreError for a text that cannot be an agent's id */
-export function agentIdOf(reference: string): AgentId {
-  if (isAgentId(reference)) return reference;
-  throw new CadreError(
-    'agent_not_found',
-    `There is no agent ${JSON.stringify(reference)}: that is not an id.`,
-    {
-      hint: 'An id looks like a0k3v9x2m4qd7 or a0k3v9x2m4qd7/worker-1; `cadre ps --all` lists them.',
-    },
-  );
 }

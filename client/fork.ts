@@ -41,22 +41,22 @@ export async function startFork(
   ]);
   const { input } = options;
   const content = typeof input === 'string' ? textMessage(input).content : input;
-  const task = content === undefined ? (view.task ?? '') : plainText(content).slice(0, TASK_SHOWN);
+  const task = options.task ?? (content === undefined ? (view.task ?? '') : plainText(content));
   const start: AgentInput = {
     identity: {
       agent_id: id,
       session_id: id,
       depth: 0,
       source: options.source ?? { kind: 'api' },
-      task,
+      task: task.slice(0, TASK_SHOWN),
       search_attributes: session.search_attributes,
     },
     settings,
     session: {
       ...session,
-      ...options.session,
       // Without an input it would have nothing to do, and nothing to end with.
       one_shot: session.one_shot && content !== undefined,
+      ...options.session,
     },
     restore: { kind: 'fork', agent_id: of, run_id: runId, to },
     ...(content === undefined ? {} : { input: { id: `${id}#start`, content } }),

@@ -20,7 +20,11 @@ import type { AgentSummary, ListFilter } from './types.ts';
 /** The list of agents, from search attributes and memo; what the namespace does not index is told from the id. */
 export async function listAgents(client: Client, filter: ListFilter): Promise<AgentSummary[]> {
   const agents: AgentSummary[] = [];
+  // The newest come first: further runs of an agent are lives that it has left behind.
+  const seen = new Set<string>();
   for await (const execution of client.workflow.list({ query: queryOf(filter) })) {
+    if (seen.has(execution.workflowId)) continue;
+    seen.add(execution.workflowId);
     const summary = summaryOf(execution);
     if (filter.status !== undefined && summary.status !== filter.status) continue;
     if (filter.role !== undefined && summary.role !== filter.role) continue;

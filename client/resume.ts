@@ -3,8 +3,6 @@ import {
   type AgentId,
   type AgentInput,
   CadreError,
-  ERROR_CODES,
-  type ErrorBody,
   parentOf,
   QUERIES,
   type SnapshotPage,
@@ -14,6 +12,7 @@ import {
 import { AgentLine } from './agent-line.ts';
 import { translate } from './errors.ts';
 import { operate } from './operate.ts';
+import { refusalIn } from './refusal.ts';
 import { startRoot } from './start-workflow.ts';
 
 /**
@@ -82,21 +81,11 @@ async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): 
 }
 
 function refusedResume(id: AgentId, output: string): CadreError {
-  const body = errorIn(output);
+  const body = refusalIn(output);
   if (body === undefined) return new CadreError('agent_not_resumable', `agent ${id}: ${output}`);
   const { code, message, hint, retryable } = body;
   return new CadreError(code, message, {
     ...(hint === undefined ? {} : { hint }),
     ...(retryable === undefined ? {} : { retryable }),
   });
-}
-
-/** The error that a refused operation answers with; undefined for any other text. */
-export function errorIn(output: string): ErrorBody | undefined {
-  try {
-    const { error } = JSON.parse(output) as { error?: ErrorBody };
-    return ERROR_CODES.some((code) => code === error?.code) ? error : undefined;
-  } catch {
-    return undefined;
-  }
 }

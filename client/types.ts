@@ -64,9 +64,11 @@ export interface ForkOptions {
   beforeMessage?: number;
   /** The first input of the new agent; without one it waits. */
   input?: string | ContentPart[];
+  /** What lists show; default: the input, or the task of the agent that is forked. */
+  task?: string;
   /** Default: the task queue of the agent that is forked. */
   queue?: string;
-  /** What differs from the session that is forked. */
+  /** What differs from the session that is forked. With an input, one that is one-shot stays so. */
   session?: Partial<SessionSettings>;
   /** Default: `api`. */
   source?: Source;

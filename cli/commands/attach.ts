@@ -3,21 +3,29 @@ import type { ExitCode } from '../exit-codes.ts';
 import { follow } from '../follow/follow.ts';
 import { report } from '../follow/report.ts';
 import type { Invocation } from '../invocation.ts';
+import { isAtTerminal } from '../is-at-terminal.ts';
 import { Serving } from '../serving/serving.ts';
 import { workerOptionsOf } from '../worker-options.ts';
-import { agentIdOf, atWorkplace } from '../workplace.ts';
+import { atAgent } from '../workplace.ts';
 
 /** Follows a session again, and works for it if it is local and nobody does. */
 export default function attach(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
   const startedAt = Date.now();
-  const session = sessionOf(agentIdOf(reference));
-  return atWorkplace(invocation, reference, async (place) => {
+  return atAgent(invocation, reference, async (place, id) => {
+    const session = sessionOf(id);
     const { queue } = await place.link.reach((client) => client.get(session).describe());
     const local = await place.localSession(session, queue);
     const serving = local === undefined ? undefined : new Serving(local, 'act', place.surroundings);
     try {
       const workerOptions = workerOptionsOf(invocation.options);
-      const followed = await follow(invocation, place, { session, serving, workerOptions });
+      const followed = await follow(invocation, place, {
+        session,
+        serving,
+        workerOptions,
+        notifications: place.config.notifications,
+        asks: isAtTerminal() && invocation.output.format === 'text',
+        fresh: false,
+      });
       return report(invocation, session, followed, startedAt);
     } finally {
       await serving?.stop();

@@ -1,13 +1,13 @@
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { atWorkplace } from '../workplace.ts';
+import { atAgent } from '../workplace.ts';
 
 export default function close(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
-  return atWorkplace(invocation, reference, async (place) => {
-    const result = await place.withAgent(reference, 'act', (agent) => agent.close());
+  return atAgent(invocation, reference, async (place, id) => {
+    const result = await place.withAgent(id, 'act', (agent) => agent.close());
     invocation.output.result(
-      { agent_id: reference, ...result },
-      result.closed.length === 0 ? `${reference} was closed already` : `closed ${result.closed.join(', ')}`,
+      { agent_id: id, ...result },
+      result.closed.length === 0 ? `${id} was closed already` : `closed ${result.closed.join(', ')}`,
     );
     return EXIT.done;
   });

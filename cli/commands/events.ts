@@ -3,7 +3,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { eventLine } from '../render/event-line.ts';
-import { atWorkplace } from '../workplace.ts';
+import { atAgent } from '../workplace.ts';
 
 export default function events(
   invocation: Invocation,
@@ -11,14 +11,14 @@ export default function events(
   { follow, after }: { follow?: boolean; after?: number },
 ): Promise<ExitCode> {
   const { output } = invocation;
-  return atWorkplace(invocation, reference, async (place) => {
+  return atAgent(invocation, reference, async (place, id) => {
     const stop = new AbortController();
     const undo = onSignals(() => stop.abort());
     const collected: AgentEvent[] = [];
     try {
       // To follow an agent that nobody works for would be to watch nothing.
       const mode = follow === true ? 'act' : 'answer';
-      await place.withAgent(reference, mode, async (agent) => {
+      await place.withAgent(id, mode, async (agent) => {
         const options = {
           follow: follow === true,
           signal: stop.signal,

@@ -1,14 +1,14 @@
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { atWorkplace } from '../workplace.ts';
+import { atAgent } from '../workplace.ts';
 
 export default function interrupt(
   invocation: Invocation,
   [reference]: [string],
   { reason }: { reason?: string },
 ): Promise<ExitCode> {
-  return atWorkplace(invocation, reference, async (place) => {
-    const view = await place.withAgent(reference, 'answer', async (agent) => {
+  return atAgent(invocation, reference, async (place, id) => {
+    const view = await place.withAgent(id, 'answer', async (agent) => {
       await agent.interrupt(reason);
       return (await agent.wait({ timeoutMs: 5_000 })) ?? agent.status();
     });

@@ -2,11 +2,11 @@ import type { Item } from '../../protocol/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { itemText } from '../render/item-lines.ts';
-import { atWorkplace } from '../workplace.ts';
+import { atAgent } from '../workplace.ts';
 
 export default function items(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
-  return atWorkplace(invocation, reference, async (place) => {
-    const all = await place.withAgent(reference, 'answer', async (agent, id) => {
+  return atAgent(invocation, reference, async (place, id) => {
+    const all = await place.withAgent(id, 'answer', async (agent) => {
       const found: Item[] = [];
       let compacted = 0;
       for (let from: number | undefined = 0; from !== undefined; ) {

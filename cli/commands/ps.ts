@@ -10,7 +10,7 @@ export default function ps(
   _args: [],
   { all, status, role, limit }: Pick<ListFilter, 'all' | 'status' | 'role' | 'limit'>,
 ): Promise<ExitCode> {
-  return atWorkplace(invocation, undefined, async (place) => {
+  return atWorkplace(invocation, async (place) => {
     const filter: ListFilter = {
       ...(all === undefined ? {} : { all }),
       ...(status === undefined ? {} : { status }),
@@ -24,10 +24,11 @@ export default function ps(
         agent.role,
         agent.closed && agent.status !== 'shutdown' ? `${agent.status} (closed)` : agent.status,
         agent.model,
+        agent.source?.kind.replace('_', '-') ?? '',
         formatDuration(Date.parse(agent.ended_at ?? new Date().toISOString()) - Date.parse(agent.started_at)),
         oneLine(agent.task ?? '', 60),
       ]);
-      return columns([['AGENT', 'ROLE', 'STATUS', 'MODEL', 'AGE', 'TASK'], ...rows]).join('\n');
+      return columns([['AGENT', 'ROLE', 'STATUS', 'MODEL', 'SOURCE', 'AGE', 'TASK'], ...rows]).join('\n');
     });
     return EXIT.done;
   });

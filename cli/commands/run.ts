@@ -16,6 +16,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { follow } from '../follow/follow.ts';
 import { report } from '../follow/report.ts';
 import type { Invocation } from '../invocation.ts';
+import { isAtTerminal } from '../is-at-terminal.ts';
 import { readText } from '../read-text.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import { Serving } from '../serving/serving.ts';
@@ -56,6 +57,9 @@ export default async function run(
   const { config } = await invocation.loadConfig(flagsOf(options), cwd);
   const task = await readText(text, 'The task');
   const provider = chooseProvider(config, environment);
+  // What is detached is answered later, by `cadre approve`; what prints JSON cannot ask meanwhile.
+  const canAsk = options.detach === true || output.format === 'text';
+  const asks = isAtTerminal() && canAsk && options.nonInteractive !== true;
   const isQueued = config.temporal.task_queue !== undefined;
   // The keys of a queued session are those of its workers.
   if (!isQueued) requireKey(provider, environment);
@@ -66,24 +70,24 @@ export default async function run(
   const queue = config.temporal.task_queue ?? localQueue(id);
   let serving: Serving | undefined;
   try {
-    if (!isQueued) {
-      await place.files.prepare();
-      await place.files.write({
-        session_id: id,
-        queue,
-        cwd,
-        started_at: new Date().toISOString(),
-        ...addressOf(config),
-      });
-      void place.files.prune().catch(() => {});
-      if (options.detach !== true) serving = new Serving(place.session(id), 'act', place.surroundings);
+    await place.files.write({
+      session_id: id,
+      queue,
+      cwd,
+      started_at: new Date().toISOString(),
+      ...addressOf(config),
+    });
+    void place.files.prune().catch(() => {});
+    if (!isQueued && options.detach !== true) {
+      serving = new Serving(place.session(id), 'act', place.surroundings);
     }
     const searchAttributes = place.link.isEmbedded
       ? Object.keys(SEARCH_ATTRIBUTES)
       : await place.link.client.knownSearchAttributes();
     const role = options.agent ?? 'default';
     const choices = { config, provider, model, role, cwd, environment, searchAttributes };
-    const settings = { ...choices, oneShot: true, waitAgents: options.waitAgents, outputSchema };
+    const { waitAgents } = options;
+    const settings = { ...choices, oneShot: true, waitAgents, nonInteractive: !asks, outputSchema };
     await place.link.client
       .start({
         id,
@@ -91,7 +95,7 @@ export default async function run(
         queue,
         settings: agentSettingsOf(settings),
         session: sessionSettingsOf(settings),
-        source: { kind: options.nonInteractive === true ? 'exec' : 'cli' },
+        source: { kind: asks ? 'cli' : 'exec' },
       })
       .catch(async (error: unknown) => {
         // A session that never began is not looked for by those who work for all.
@@ -111,6 +115,9 @@ export default async function run(
       serving,
       timeoutMs: options.timeout,
       workerOptions: workerOptionsOf(invocation.options),
+      notifications: config.notifications,
+      asks,
+      fresh: true,
     });
     const exitCode = report(invocation, id, followed, startedAt);
     if (followed.kind === 'ended' && options.output !== undefined) {

@@ -4,7 +4,7 @@ import { atWorkplace } from '../workplace.ts';
 
 /** Registers on a cluster what Cadre's filters need. */
 export default function setup(invocation: Invocation): Promise<ExitCode> {
-  return atWorkplace(invocation, undefined, async (place) => {
+  return atWorkplace(invocation, async (place) => {
     const registered = await place.link.reach((client) => client.registerSearchAttributes());
     invocation.output.result(
       { registered },

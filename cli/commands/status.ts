@@ -1,13 +1,19 @@
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
+import { sourceText } from '../render/source-text.ts';
 import { columns, oneLine } from '../terminal-text.ts';
-import { atWorkplace } from '../workplace.ts';
+import { atAgent } from '../workplace.ts';
 
 export default function status(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
-  return atWorkplace(invocation, reference, async (place) => {
-    const view = await place.withAgent(reference, 'answer', (agent) => agent.status());
+  return atAgent(invocation, reference, async (place, id) => {
+    const { output } = invocation;
+    const { view, approvals } = await place.withAgent(id, 'answer', async (agent) => {
+      const view = await agent.status();
+      const approvals = view.closed || output.format !== 'text' ? [] : await agent.approvals();
+      return { view, approvals };
+    });
     const link = place.link.webAddress(view.agent_id);
-    invocation.output.result(view, () => {
+    output.result(view, () => {
       const state = [
         view.status,
         ...(view.closed ? ['closed'] : []),
@@ -22,9 +28,13 @@ export default function status(invocation: Invocation, [reference]: [string]): P
         ['turn', `${view.turn}, step ${view.step}`],
         ['tokens', String(view.usage.total_tokens)],
         ['folder', `${view.working_directory} (${view.sandbox_mode})`],
-        ['source', view.source.kind],
+        ['source', sourceText(view.source)],
         ...(view.note === undefined ? [] : [['note', oneLine(view.note)]]),
         ...(view.current_tool === undefined ? [] : [['tool', oneLine(view.current_tool)]]),
+        ...approvals.map(({ approval_id: request, summary }) => [
+          'approval',
+          `${oneLine(summary)}  (cadre approve ${request}, or deny)`,
+        ]),
         ...(view.children.length === 0 ? [] : [['children', view.children.join(', ')]]),
         ['task', oneLine(view.task ?? '')],
         ...(link === undefined ? [] : [['web', link]]),

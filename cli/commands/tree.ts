@@ -3,11 +3,11 @@ import { sessionOf } from '../../protocol/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { treeLines } from '../render/tree-lines.ts';
-import { agentIdOf, atWorkplace } from '../workplace.ts';
+import { atAgent } from '../workplace.ts';
 
 export default function tree(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
-  return atWorkplace(invocation, reference, async (place) => {
-    const session = sessionOf(agentIdOf(reference));
+  return atAgent(invocation, reference, async (place, id) => {
+    const session = sessionOf(id);
     const view = await place.withAgent(session, 'answer', (agent) => agent.tree());
     const colors = pc.createColors(
       process.stdout.isTTY === true && invocation.output.colors.isColorSupported,

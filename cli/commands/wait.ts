@@ -11,7 +11,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { oneLine } from '../terminal-text.ts';
-import { agentIdOf, atWorkplace, type Workplace } from '../workplace.ts';
+import { atAgents, type Workplace } from '../workplace.ts';
 
 interface WaitOptions {
   all?: boolean;
@@ -28,8 +28,8 @@ export default function wait(
   [references]: [string[]],
   { all, timeout }: WaitOptions,
 ): Promise<ExitCode> {
-  const ids = [...new Set(references.map(agentIdOf))];
-  return atWorkplace(invocation, references[0], async (place) => {
+  return atAgents(invocation, references, async (place, named) => {
+    const ids = [...new Set(named)];
     const stop = new AbortController();
     const undo = onSignals(() => stop.abort('signal'));
     const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort('timeout'), timeout);

@@ -7,11 +7,11 @@ import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
 import { Serving } from '../serving/serving.ts';
-import { agentIdOf, Workplace } from '../workplace.ts';
+import { Workplace } from '../workplace.ts';
 
 interface WorkerCommandOptions {
   tools?: string;
-  session?: string;
+  session?: SessionId;
 }
 
 /** Works for a named queue, for one local session, or for all local sessions, until it is told to stop. */
@@ -27,7 +27,7 @@ export default async function worker(
   const undo = onSignals(() => stop.abort());
   try {
     const queue = config.temporal.task_queue;
-    if (options.session !== undefined) await serveSession(place, agentIdOf(options.session), stop.signal);
+    if (options.session !== undefined) await serveSession(place, options.session, stop.signal);
     else if (queue !== undefined) await serveQueue(invocation, place, queue, tools, stop.signal);
     else await serveAllSessions(invocation, place, stop.signal);
     return EXIT.done;

@@ -2,7 +2,7 @@ import { CadreError } from '../../protocol/errors.ts';
 import type { Config } from './schema.ts';
 
 /** Tables of the configuration that this version reads and does not act on yet. */
-const WITHOUT_EFFECT = ['memory', 'notifications', 'mcp_servers'];
+const WITHOUT_EFFECT = ['memory', 'mcp_servers'];
 
 /**
  * Notices about settings that have no effect yet.

@@ -66,7 +66,10 @@ const settings = {
   memory: z.strictObject({ enabled: z.boolean().default(false), path: name.optional() }).prefault({}),
   notifications: z
     .strictObject({
-      types: z.array(name).default([]),
+      types: z
+        .array(name)
+        .default(['sub-agent-complete'])
+        .describe('What the terminal is rung for; an empty list: nothing'),
       method: z.enum(['auto', 'bel', 'osc9']).default('auto'),
       when: z.enum(['unfocused', 'always']).default('unfocused'),
     })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionResult } from '../../client/types.ts';
 import { type AgentView, CadreError, type SessionId } from '../../protocol/index.ts';
+import type { Config } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { eventLine } from '../render/event-line.ts';
@@ -9,6 +10,7 @@ import type { Serving } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import type { Workplace } from '../workplace.ts';
 import { LiveTree } from './live-tree.ts';
+import { Person } from './person.ts';
 import { SessionFeed } from './session-feed.ts';
 import { onSignals } from './signals.ts';
 
@@ -22,6 +24,11 @@ export interface FollowOptions {
   timeoutMs?: number | undefined;
   /** Common options that a background worker needs, too. */
   workerOptions: readonly string[];
+  notifications: Config['notifications'];
+  /** Whether the person at the terminal may be asked for approvals. */
+  asks: boolean;
+  /** Whether the session has only just begun. */
+  fresh: boolean;
 }
 
 /** How following ended: with the session, or because somebody left it running. */
@@ -40,10 +47,18 @@ export async function follow(
   const stop = new AbortController();
   let hasLeft = false;
   const live = output.isLive ? new LiveTree(output) : undefined;
+  const { notifications, asks, fresh } = options;
+  const person = new Person(invocation, place, { session, live, notifications, asks, fresh });
+  const show = (agents: AgentView[]): void => {
+    live?.show(agents);
+    if (!stop.signal.aborted) person.sees(agents);
+  };
   const feed = new SessionFeed(session, async (id) => place.link.reach(async (client) => client.get(id)), {
-    ...(live === undefined ? {} : { onTree: (agents) => live.show(agents) }),
-    onEvent: (event) => {
+    ...(live === undefined && !person.isThere ? {} : { onTree: show }),
+    complete: output.format === 'jsonl',
+    onEvent: (event, view) => {
       if (hasLeft) return;
+      person.hears(event, view);
       if (output.format === 'jsonl') output.line(event);
       else if (live === undefined) printLine(eventLine(event));
     },
@@ -83,6 +98,7 @@ export async function follow(
       ...(serving === undefined ? [] : [serving.failed]),
     ]);
     stop.abort();
+    person.leaves();
     if ('result' in first) {
       await watching;
       const agents = await lastLook(feed, invocation);
@@ -95,6 +111,7 @@ export async function follow(
     return { kind: 'left', exitCode: first.exitCode };
   } finally {
     stop.abort();
+    person.leaves();
     live?.end();
   }
 }

@@ -6,44 +6,60 @@ import { treeLines } from '../render/tree-lines.ts';
 const REDRAW_MS = 250;
 const ROWS_KEPT_FREE = 4;
 
-/** The tree of a session, drawn in place on a terminal. */
+/** The tree of a session, drawn in place on a terminal a few times a second, however much happens. */
 export class LiveTree {
   readonly #output: Output;
   readonly #draw: ReturnType<typeof createLogUpdate>;
   readonly #timer: NodeJS.Timeout;
   #agents: AgentView[] = [];
+  #paused = false;
   #ended = false;
 
   constructor(output: Output) {
     this.#output = output;
-    this.#draw = createLogUpdate(process.stderr);
+    this.#draw = createLogUpdate(output.stderr as NodeJS.WriteStream);
     this.#timer = setInterval(() => this.#redraw(), REDRAW_MS);
     output.above((line) => {
-      this.#draw.clear();
+      if (!this.#paused) this.#draw.clear();
       output.stderr.write(`${line}\n`);
       this.#redraw();
     });
   }
 
   show(agents: AgentView[]): void {
+    const isFirst = this.#agents.length === 0;
     this.#agents = agents;
-    this.#redraw();
+    if (isFirst) this.#redraw();
+  }
+
+  /** Makes way for something else. */
+  pause(): void {
+    if (this.#paused || this.#ended) return;
+    this.#draw.clear();
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (!this.#ended) this.#redraw();
   }
 
   /** Leaves the last picture on the screen. */
   end(): void {
     if (this.#ended) return;
-    this.#ended = true;
     clearInterval(this.#timer);
+    this.#paused = false;
     this.#redraw();
     this.#draw.done();
+    this.#ended = true;
     this.#output.above(undefined);
   }
 
   #redraw(): void {
+    if (this.#paused) return;
     const { colors, stderr } = this.#output;
-    const lines = treeLines(this.#agents, { colors, now: Date.now(), width: stderr.columns ?? 100 });
-    const most = Math.max(5, (stderr.rows ?? 40) - ROWS_KEPT_FREE);
+    const lines = treeLines(this.#agents, { colors, now: Date.now(), width: stderr.columns || 100 });
+    const most = Math.max(5, (stderr.rows || 40) - ROWS_KEPT_FREE);
     const shown = lines.length <= most ? lines : [...lines.slice(0, most), `… ${lines.length - most} more`];
     this.#draw(shown.join('\n'));
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import type { Agent } from '../../client/types.ts';
 import type { AgentEvent, AgentId, AgentView } from '../../protocol/index.ts';
 
@@ -6,16 +7,23 @@ import type { AgentEvent, AgentId, AgentView } from '../../protocol/index.ts';
 export type Reach = (id: AgentId) => Promise<Agent>;
 
 export interface FeedOptions {
-  /** Every event of every agent, in order for each agent. */
-  onEvent?: (event: AgentEvent) => void;
+  /** Every event of every agent, in order for each agent, and how that agent stood when it was looked at. */
+  onEvent?: (event: AgentEvent, view: AgentView) => void;
   /** The whole session, each time it was looked at. */
   onTree?: (agents: AgentView[]) => void;
+  /**
+   * Read every agent to its very end. An agent that has closed has to be replayed for that, which takes a session of
+   * hundreds a minute; without it the closing of agents below the root may go untold.
+   */
+  complete?: boolean;
 }
 
 const FIRST_MS = 100;
 const MOST_MS = 1_000;
 /** Each look at an agent costs its worker some milliseconds: with many agents one looks less often. */
 const PER_AGENT_MS = 25;
+/** So many agents are asked at the same time. */
+const AT_ONCE = 8;
 
 /** Looks at a session again and again, for whoever follows it. */
 export class SessionFeed {
@@ -23,7 +31,9 @@ export class SessionFeed {
   readonly #reach: Reach;
   readonly #options: FeedOptions;
   readonly #after = new Map<AgentId, number>();
-  readonly #drained = new Set<AgentId>();
+  /** How an agent stood that had come to a rest when its events were read: until it moves there is no news. */
+  readonly #rested = new Map<AgentId, string>();
+  readonly #limit = pLimit(AT_ONCE);
 
   constructor(root: AgentId, reach: Reach, options: FeedOptions) {
     this.#root = root;
@@ -44,21 +54,34 @@ export class SessionFeed {
   async look(): Promise<AgentView[]> {
     const root = await this.#reach(this.#root);
     const { agents } = await root.tree();
-    const shown: AgentView[] = [];
-    for (const agent of agents) {
-      const id = agent.agent_id;
-      shown.push(agent.closed || id === this.#root ? agent : await this.#live(agent));
-      if (this.#options.onEvent === undefined || this.#drained.has(id)) continue;
-      await this.#events(id);
-      if (agent.closed) this.#drained.add(id);
-    }
+    const shown = await Promise.all(
+      agents.map((agent) =>
+        this.#limit(async () => {
+          const live = agent.agent_id === this.#root ? agent : await this.#live(agent);
+          await this.#news(agent);
+          return live;
+        }),
+      ),
+    );
     this.#options.onTree?.(shown);
     return shown;
   }
 
+  /** The events of an agent that works, or has moved since it was last looked at. */
+  async #news(agent: AgentView): Promise<void> {
+    if (this.#options.onEvent === undefined) return;
+    const { agent_id: id, turn, status, closed } = agent;
+    const readsEnd = this.#options.complete === true || id === this.#root;
+    const rest = agent.is_final ? `${turn} ${status}${closed && readsEnd ? ' closed' : ''}` : undefined;
+    if (rest !== undefined && this.#rested.get(id) === rest) return;
+    await this.#events(agent);
+    if (rest === undefined) this.#rested.delete(id);
+    else this.#rested.set(id, rest);
+  }
+
   /** What an agent itself says is newer than its last report. */
   async #live(agent: AgentView): Promise<AgentView> {
-    if (agent.is_final || this.#options.onTree === undefined) return agent;
+    if (agent.is_final || agent.closed || this.#options.onTree === undefined) return agent;
     try {
       return await (await this.#reach(agent.agent_id)).status();
     } catch {
@@ -66,11 +89,12 @@ export class SessionFeed {
     }
   }
 
-  async #events(id: AgentId): Promise<void> {
+  async #events(view: AgentView): Promise<void> {
+    const id = view.agent_id;
     const agent = await this.#reach(id);
     for await (const event of agent.events({ after: this.#after.get(id) ?? 0 })) {
       this.#after.set(id, event.seq);
-      this.#options.onEvent?.(event);
+      this.#options.onEvent?.(event, view);
     }
   }
 }

@@ -27,6 +27,13 @@ function eventText(event: AgentEvent): string | undefined {
       return `${event.status}: ${oneLine(event.text, 160)}`;
     case 'message':
       return event.role === 'user' && event.from === undefined ? undefined : said(event.text);
+    case 'approval.requested':
+      // The root repeats those of all its agents.
+      if (event.asking_id !== event.agent_id) return undefined;
+      return `asks to: ${oneLine(event.summary, 160)} (cadre approve ${event.approval_id}, or deny)`;
+    case 'approval.decided':
+      if (!event.approval_id.startsWith(`${event.agent_id}#`)) return undefined;
+      return `${event.approval_id}: ${event.decision.replaceAll('_', ' ')}`;
     case 'input.rejected':
       return `${event.signal} was rejected: ${event.reason}`;
     case 'warning':

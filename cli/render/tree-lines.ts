@@ -33,6 +33,7 @@ function statusText(agent: AgentView): string {
 
 function doing(agent: AgentView): string {
   if (agent.is_final) return agent.message ?? '';
+  if (agent.waiting_for === 'approval') return 'waiting for approval (cadre approvals)';
   if (agent.current_tool !== undefined) return agent.current_tool;
   return agent.waiting_for === undefined ? '' : `waiting for ${agent.waiting_for}`;
 }

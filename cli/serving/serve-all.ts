@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionId } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
-import type { Workplace } from '../workplace.ts';
+import { localQueue, type Workplace } from '../workplace.ts';
 import { Serving } from './serving.ts';
 
 const LOOK_MS = 1_000;
@@ -19,8 +19,8 @@ export async function serveAllSessions(
   await place.link.reach((client) => client.list({ limit: 1 }));
   output.info('Working for all local sessions; Ctrl-C stops it.');
   while (!signal.aborted) {
-    for (const { session_id: id } of await place.files.all()) {
-      if (closed.has(id)) continue;
+    for (const { session_id: id, queue } of await place.files.all()) {
+      if (closed.has(id) || queue !== localQueue(id)) continue;
       if (await isClosed(place, id)) {
         closed.add(id);
         await serving.get(id)?.stop();

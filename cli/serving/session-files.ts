@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { isAgentId, type SessionId } from '../../protocol/ids.ts';
 
-/** What this person's machine keeps of a local session; the session itself lives in Temporal. */
+/** What this person's machine keeps of a session that it has started; the session itself lives in Temporal. */
 export interface SessionRecord {
   session_id: SessionId;
   queue: string;
@@ -15,7 +15,7 @@ export interface SessionRecord {
 
 const KEPT_MS = 60 * 24 * 3_600_000;
 
-/** The files of local sessions below CADRE_HOME: records, locks, logs of background workers. */
+/** The files of sessions below CADRE_HOME: records, locks, logs of background workers. */
 export class SessionFiles {
   readonly #folder: string;
   readonly #logs: string;
@@ -56,6 +56,7 @@ export class SessionFiles {
 
   async remove(session: SessionId): Promise<void> {
     await rm(this.#recordPath(session), { force: true });
+    await rm(this.logPath(session), { force: true });
   }
 
   async all(): Promise<SessionRecord[]> {

@@ -1,15 +1,11 @@
-import { sessionOf } from '../../protocol/index.ts';
+import { type AgentId, sessionOf } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
-import { agentIdOf, localQueue, type Workplace } from '../workplace.ts';
+import { localQueue, type Workplace } from '../workplace.ts';
 import { isServed } from './serving.ts';
 
 /** What was started or sent is kept, but nobody will act on it until somebody works for the session. */
-export async function tellIfUnserved(
-  { output }: Invocation,
-  place: Workplace,
-  reference: string,
-): Promise<void> {
-  const session = sessionOf(agentIdOf(reference));
+export async function tellIfUnserved({ output }: Invocation, place: Workplace, id: AgentId): Promise<void> {
+  const session = sessionOf(id);
   const { client } = place.link;
   const { queue, closed } = await client.get(session).describe();
   if (closed) return;

@@ -18,6 +18,7 @@ const choices = (config: unknown, more: Partial<SessionChoices> = {}): SessionCh
   searchAttributes: [],
   oneShot: true,
   waitAgents: true,
+  nonInteractive: true,
   ...more,
 });
 

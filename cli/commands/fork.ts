@@ -1,0 +1,64 @@
+import type { ForkOptions } from '../../client/types.ts';
+import { type AgentId, newRootId, sessionOf } from '../../protocol/index.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { isAtTerminal } from '../is-at-terminal.ts';
+import { serveWhileNeeded } from '../serving/serving.ts';
+import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
+import { atAgent, localQueue, type Workplace } from '../workplace.ts';
+
+/** Starts a new session from the conversation of an agent: local if that one's is, else on the same queue. */
+export default function fork(
+  invocation: Invocation,
+  [reference, text]: [string, string | undefined],
+  { beforeMessage }: { beforeMessage?: number },
+): Promise<ExitCode> {
+  const { output } = invocation;
+  const interactive = isAtTerminal();
+  return atAgent(invocation, reference, async (place, of) => {
+    const id = newRootId(Date.now(), Math.random);
+    const { queue } = await place.link.reach((client) => client.get(of).describe());
+    const local = await place.localSession(sessionOf(of), queue);
+    const settings: ForkAt = {
+      id,
+      queue: local === undefined ? queue : localQueue(id),
+      source: { kind: interactive ? 'cli' : 'exec' },
+      session: { non_interactive: !interactive, one_shot: text !== undefined },
+      ...(text === undefined ? {} : { task: text }),
+      ...(beforeMessage === undefined ? {} : { beforeMessage }),
+    };
+    const carried = await forkAt(invocation, place, of, settings);
+    // What it is to do begins with whoever works for it next: this command would cut it short.
+    if (text !== undefined) await place.withAgent(id, 'answer', (agent) => agent.send(text));
+    output.result({ agent_id: id, session_id: id, forked_from: of, items_carried: carried }, id);
+    if (text !== undefined) await tellIfUnserved(invocation, place, id);
+    else output.info(`It waits for input: cadre send ${id} TEXT`);
+    return EXIT.done;
+  });
+}
+
+type ForkAt = ForkOptions & { id: AgentId; queue: string };
+
+/** @returns how many items the fork has taken along, which it does with the help of the agent it comes from */
+function forkAt(invocation: Invocation, place: Workplace, of: AgentId, options: ForkAt): Promise<number> {
+  const { id, queue } = options;
+  return place.withAgent(of, 'answer', async (agent) => {
+    await place.files.write({
+      session_id: id,
+      queue,
+      cwd: invocation.cwd,
+      started_at: new Date().toISOString(),
+      ...place.address,
+    });
+    try {
+      const made = await agent.fork(options);
+      const local = await place.localSession(id, queue);
+      return await serveWhileNeeded(local, 'act', place.surroundings, async () => {
+        return (await made.items({ from: 0, to: 0 })).total;
+      });
+    } catch (error) {
+      await place.files.remove(id);
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,106 @@
+import { type AgentView, type Approval, CadreError, type Decision, nameOf } from '../../protocol/index.ts';
+import type { Output } from '../output.ts';
+import { harmless } from '../terminal-text.ts';
+import type { TerminalInput } from './terminal-input.ts';
+
+const KEYS: Readonly<Record<string, { decision: Decision; said: string }>> = {
+  y: { decision: 'approve', said: 'allowed once' },
+  s: { decision: 'approve_for_session', said: 'allowed for the session' },
+  n: { decision: 'deny', said: 'denied' },
+  a: { decision: 'abort', said: 'denied, and the turn is stopped' },
+};
+/** What was typed before the question could be read is no answer to it. */
+const READING_MS = 400;
+
+export interface PromptOptions {
+  output: Output;
+  input: TerminalInput;
+  /** What is drawn in place makes way for a question. */
+  screen: { pause(): void; resume(): void } | undefined;
+  pending(): Promise<Approval[]>;
+  decide(approvalId: string, decision: Decision): Promise<void>;
+}
+
+/** Asks the person at the terminal what the agents of a session need to know, one question at a time. */
+export class ApprovalPrompt {
+  readonly #options: PromptOptions;
+  readonly #answered = new Set<string>();
+  #asking: Approval | undefined;
+  #looking = false;
+  #ended = false;
+
+  constructor(options: PromptOptions) {
+    this.#options = options;
+  }
+
+  /** Told of the session each time it was looked at. */
+  async look(agents: readonly AgentView[]): Promise<void> {
+    const anybodyWaits = agents.some((agent) => agent.waiting_for === 'approval');
+    if (this.#looking || this.#ended || (!anybodyWaits && this.#asking === undefined)) return;
+    this.#looking = true;
+    try {
+      this.#heed(await this.#options.pending());
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#close();
+  }
+
+  #heed(pending: readonly Approval[]): void {
+    if (this.#ended) return;
+    const asking = this.#asking;
+    if (asking !== undefined && !pending.some((approval) => approval.approval_id === asking.approval_id)) {
+      this.#close('answered elsewhere, or taken back');
+    }
+    if (this.#asking !== undefined) return;
+    const next = pending.find((approval) => !this.#answered.has(approval.approval_id));
+    if (next !== undefined) this.#ask(next);
+  }
+
+  #ask(approval: Approval): void {
+    const { output, input, screen } = this.#options;
+    this.#asking = approval;
+    screen?.pause();
+    const { bold, cyan, dim } = output.colors;
+    const lines = [
+      '',
+      `${cyan('?')} ${bold(nameOf(approval.asking_id))} (${approval.role}) asks to: ${bold(harmless(approval.summary))}`,
+      `  why: ${harmless(approval.reason)}`,
+      `  ${dim(`y once · s for the session · n deny · a deny and stop its turn   (${approval.approval_id})`)}`,
+    ];
+    output.stderr.write(`${lines.join('\n')}\n`);
+    const shownAt = Date.now();
+    input.acquire();
+    input.onKey = (key) => {
+      const answer = KEYS[key.toLowerCase()];
+      if (answer !== undefined && Date.now() - shownAt >= READING_MS) void this.#answer(approval, answer);
+    };
+  }
+
+  async #answer(approval: Approval, { decision, said }: (typeof KEYS)[string]): Promise<void> {
+    const { output, decide } = this.#options;
+    this.#answered.add(approval.approval_id);
+    this.#close(said);
+    try {
+      await decide(approval.approval_id, decision);
+    } catch (error) {
+      if (error instanceof CadreError && error.code === 'approval_not_found') return;
+      this.#answered.delete(approval.approval_id);
+      output.warn(`the answer did not arrive: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #close(said?: string): void {
+    if (this.#asking === undefined) return;
+    const { output, input, screen } = this.#options;
+    this.#asking = undefined;
+    input.onKey = undefined;
+    input.release();
+    if (said !== undefined) output.stderr.write(`  ${said}\n`);
+    screen?.resume();
+  }
+}
