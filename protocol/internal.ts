@@ -104,14 +104,31 @@ export type Mail =
   | { type: 'list_answer'; answer: ListAnswer }
   | { type: 'note'; note: string };
 
+/** All that an agent relies on in what it is told of another one. */
 const viewShape = z.looseObject({
   agent_id: agentIdSchema,
   session_id: agentIdSchema,
+  parent_id: agentIdSchema.optional(),
   status: statusSchema,
+  message: z.string().optional(),
   is_final: z.boolean(),
   closed: z.boolean(),
   turn: z.int(),
+  step: z.int(),
+  depth: z.int().nonnegative(),
   role: z.string(),
+  model: z.string(),
+  source: z.looseObject({ kind: z.string() }),
+  usage: z.looseObject({
+    input_tokens: z.number(),
+    cached_input_tokens: z.number(),
+    output_tokens: z.number(),
+    reasoning_tokens: z.number(),
+    total_tokens: z.number(),
+  }),
+  children: z.array(agentIdSchema),
+  status_since: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
 });
 const view = z.custom<AgentView>((value) => viewShape.safeParse(value).success, { error: 'expected a view' });
 const report: z.ZodType<Report> = z.looseObject({

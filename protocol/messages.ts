@@ -43,6 +43,11 @@ export const sendInputSchema = z
     error: 'message is blank',
   });
 export type SendInput = z.infer<typeof sendInputSchema>;
+/** The same as people send it: a bare string is the message. */
+export const sendInputPayloadSchema = z.preprocess(
+  (payload) => (typeof payload === 'string' ? { message: payload } : payload),
+  sendInputSchema,
+);
 
 export const interruptSchema = z.strictObject({ reason });
 export type Interrupt = z.infer<typeof interruptSchema>;

@@ -20,7 +20,7 @@ import {
   parsePayload,
   QUERIES,
   SIGNALS,
-  sendInputSchema,
+  sendInputPayloadSchema,
   setNoteSchema,
   shutdownSchema,
   UPDATES,
@@ -48,14 +48,7 @@ function registerSignals(agent: AgentState): void {
       else agent.emit({ type: 'input.rejected', signal: name, reason: parsed.reason });
     });
   };
-  setHandler(defineSignal<[unknown]>(SIGNALS.sendInput), (payload) => {
-    const parsed = parsePayload(
-      sendInputSchema,
-      typeof payload === 'string' ? { message: payload } : payload,
-    );
-    if (parsed.ok) takeInput(agent, parsed.value);
-    else agent.emit({ type: 'input.rejected', signal: SIGNALS.sendInput, reason: parsed.reason });
-  });
+  accept(SIGNALS.sendInput, sendInputPayloadSchema, (input) => void takeInput(agent, input));
   // People send these two from Temporal's own tools, often without any argument.
   accept(SIGNALS.interrupt, interruptSchema.prefault({}), ({ reason }) => {
     agent.orders.push({ type: 'interrupt', reason: reason ?? 'interrupted by a person' });
@@ -104,7 +97,7 @@ function registerUpdates(agent: AgentState): void {
       },
     });
   };
-  define(UPDATES.sendInput, sendInputSchema, (input): SubmissionAnswer => {
+  define(UPDATES.sendInput, sendInputPayloadSchema, (input): SubmissionAnswer => {
     return { submission_id: takeInput(agent, input) };
   });
   define(UPDATES.interrupt, interruptSchema.prefault({}), ({ reason }): SubmissionAnswer => {

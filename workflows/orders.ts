@@ -121,7 +121,8 @@ function acknowledge(agent: AgentState, to: AgentId, acknowledge: Acknowledge): 
 /** Takes in how another agent stands; the end of a child's turn becomes a notice for the model. */
 function learn(agent: AgentState, report: Report): void {
   const changedInTree = recordReport(agent, report);
-  const isOwn = report.view.parent_id === agent.id || agent.children.get(report.view.agent_id) !== undefined;
+  // Every agent is known before it can say anything: its parent and the root have made way for it.
+  const isOwn = agent.children.get(report.view.agent_id) !== undefined;
   const change = isOwn ? agent.children.apply(report) : undefined;
   const { view } = report;
   if (change?.turnEnded === true) {

@@ -44,13 +44,13 @@ export class SessionTree {
     this.#reports.delete(id);
   }
 
-  /** Takes in a report; undefined for one that is not newer than what is known. */
+  /** Takes in a report; undefined for one that is not newer than what is known, or of an agent that never was. */
   apply(report: Report): { statusChanged: boolean } | undefined {
     const { agent_id: id, status, turn } = report.view;
     const before = this.#reports.get(id);
-    if (before !== undefined && report.seq <= before.seq) return undefined;
+    if (before === undefined || report.seq <= before.seq) return undefined;
     this.#reports.set(id, { ...report, view: shortened(report.view) });
-    return { statusChanged: before?.view.status !== status || before.view.turn !== turn };
+    return { statusChanged: before.view.status !== status || before.view.turn !== turn };
   }
 
   /** An idle agent got a slot: it is about to work. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
+import { reportOf } from './agent-views.ts';
 import { heard, lines, never, say } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
@@ -129,6 +130,22 @@ describe.concurrent('other signals', () => {
       { type: 'report' },
       { type: 'report', report: {} },
       { type: 'report', report: { view: { agent_id: from }, seq: 1, taken: [] } },
+      {
+        type: 'report',
+        report: {
+          view: {
+            agent_id: from,
+            session_id: session.id,
+            status: 'running',
+            is_final: false,
+            closed: false,
+            turn: 1,
+            role: 'x',
+          },
+          seq: 1,
+          taken: [],
+        },
+      },
       { type: 'slot' },
       { type: 'slot', request: { kind: 'reserve' } },
       { type: 'slot', request: { kind: 'reserve', request_id: 'x', agent_id: 'x', from, queue: true } },
@@ -167,11 +184,20 @@ describe.concurrent('other signals', () => {
       },
       { type: 'slot_answer', answer: { request_id: 'x', outcome: 'granted' } },
       { type: 'acknowledge', acknowledge: { request_id: 'x', done: true, closed: [] } },
+      // One that claims to be a child of the root, and to work: nobody would ever hear its end.
+      {
+        type: 'report',
+        report: reportOf(session.idOf('worker-9'), 1, { parent_id: session.id, session_id: session.id }),
+      },
     ];
     await signalRaw(session, '_mail', [payloadOf(JSON.stringify(mails))]);
     await expectSound(session);
     expect(await session.eventsOf('input.rejected')).toEqual([]);
-    expect((await session.tree()).slots?.used).toBe(0);
+    const { agents, slots } = await session.tree();
+    expect(slots?.used).toBe(0);
+    expect(agents).toHaveLength(1);
+    await session.agent().signal('shutdown');
+    await session.until('root', (view) => view.closed);
   });
 });
 

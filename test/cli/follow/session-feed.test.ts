@@ -50,14 +50,43 @@ test('every event of every agent is told once, in order for each', async () => {
   expect(told).toEqual([`${ROOT} 1`, `${CHILD} 1`, `${ROOT} 2`]);
 });
 
-test('an agent that is closed is asked one last time', async () => {
+test('an agent that has come to a rest is asked again only when it moves', async () => {
   const session = new FakeSession();
-  session.views.push(agentView(CHILD, { status: 'shutdown', is_final: true, closed: true }));
+  const asked = () => session.asked.filter((asked) => asked.startsWith(CHILD)).length;
   const feed = new SessionFeed(ROOT, session.reach, { onEvent: () => {} });
+  const stands = (view: Partial<AgentView>) => {
+    session.views[1] = agentView(CHILD, view);
+  };
+  stands({ status: 'completed', is_final: true, turn: 1 });
   await feed.look();
   await feed.look();
-  expect(session.asked.filter((asked) => asked.startsWith(CHILD))).toHaveLength(1);
+  expect(asked()).toBe(1);
+  stands({ status: 'running', is_final: false, turn: 2 });
+  await feed.look();
+  await feed.look();
+  expect(asked()).toBe(3);
+  stands({ status: 'completed', is_final: true, turn: 2 });
+  await feed.look();
+  await feed.look();
+  expect(asked()).toBe(4);
 });
+
+test.each([
+  [true, 2],
+  [false, 1],
+])(
+  'closed, an agent is asked one last time where its every event counts (complete: %s)',
+  async (complete, times) => {
+    const session = new FakeSession();
+    const feed = new SessionFeed(ROOT, session.reach, { onEvent: () => {}, complete });
+    session.views.push(agentView(CHILD, { status: 'completed', is_final: true }));
+    await feed.look();
+    session.views[1] = agentView(CHILD, { status: 'completed', is_final: true, closed: true });
+    await feed.look();
+    await feed.look();
+    expect(session.asked.filter((asked) => asked.startsWith(CHILD))).toHaveLength(times);
+  },
+);
 
 test('a tree shows of working agents what they say themselves', async () => {
   const session = new FakeSession();
