@@ -167,25 +167,44 @@ export function atAgent<T>(
   return atAgents(invocation, [reference], (place, [id]) => action(place, id as AgentId));
 }
 
-/** The same for a command that concerns several agents. */
+/**
+ * The same for a command that concerns several agents.
+ *
+ * @param unknown is told of each reference that leads to no agent; without it the first one is the command's error
+ */
 export async function atAgents<T>(
   invocation: Invocation,
   references: readonly string[],
   action: (place: Workplace, ids: AgentId[]) => Promise<T>,
+  unknown?: (reference: string) => void,
 ): Promise<T> {
+  const orUnknown = async <R>(reference: string, found: Promise<R>): Promise<R[]> => {
+    try {
+      return [await found];
+    } catch (error) {
+      if (unknown === undefined || !(error instanceof CadreError) || error.code !== 'agent_not_found') {
+        throw error;
+      }
+      unknown(reference);
+      return [];
+    }
+  };
   const files = new SessionFiles(cadreHome(invocation.environment));
-  const sessions: SessionId[] = [];
-  for (const reference of references) sessions.push(await sessionNamed(reference, files, invocation.cwd));
+  const known: { reference: string; session: SessionId }[] = [];
+  for (const reference of references) {
+    const [session] = await orUnknown(reference, sessionNamed(reference, files, invocation.cwd));
+    if (session !== undefined) known.push({ reference, session });
+  }
   return atWorkplace(
     invocation,
     async (place) => {
       const ids: AgentId[] = [];
-      for (const [index, reference] of references.entries()) {
-        ids.push(await place.agentNamed(reference, sessions[index] as SessionId));
+      for (const { reference, session } of known) {
+        ids.push(...(await orUnknown(reference, place.agentNamed(reference, session))));
       }
       return action(place, ids);
     },
-    sessions[0],
+    known[0]?.session,
   );
 }
 

@@ -4,6 +4,7 @@ import {
   type AgentId,
   type AgentView,
   CadreError,
+  sessionOf,
   type WireStatus,
   wireStatus,
 } from '../../protocol/index.ts';
@@ -11,7 +12,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { oneLine } from '../terminal-text.ts';
-import { atAgents, type Workplace } from '../workplace.ts';
+import { atAgents, localQueue, type Workplace } from '../workplace.ts';
 
 interface WaitOptions {
   all?: boolean;
@@ -21,6 +22,11 @@ interface WaitOptions {
 /** A one-shot root closes what is below it right after its answer; whoever works for it sees that through. */
 const CLOSING_MS = 60_000;
 const POLL_MS = 200;
+/** How long the worker of a local session may take to come, when all that is left is to look. */
+const LAST_LOOK_MS = 10_000;
+
+/** What is known of an agent by its id; of a reference that leads to none, by what was written. */
+type Final = Map<string, AgentView | 'not_found'>;
 
 /** Waits until the first of the agents is final, or all are. */
 export default function wait(
@@ -28,12 +34,14 @@ export default function wait(
   [references]: [string[]],
   { all, timeout }: WaitOptions,
 ): Promise<ExitCode> {
-  return atAgents(invocation, references, async (place, named) => {
+  const final: Final = new Map();
+  const waitFor = async (place: Workplace, named: AgentId[]): Promise<ExitCode> => {
     const ids = [...new Set(named)];
+    const asked = [...final.keys(), ...ids];
     const stop = new AbortController();
     const undo = onSignals(() => stop.abort('signal'));
     const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort('timeout'), timeout);
-    const final = new Map<AgentId, AgentView | 'not_found'>();
+    if (all !== true && final.size > 0) stop.abort('first');
     invocation.output.debug(`waiting for ${ids.join(', ')}`);
     try {
       const waits = ids.map(async (id) => {
@@ -50,8 +58,11 @@ export default function wait(
     if (stop.signal.reason === 'signal') {
       throw new CadreError('interrupted', 'Interrupted. What was waited for goes on.', { retryable: true });
     }
-    return answer(invocation, ids, final, stop.signal.reason === 'timeout');
-  });
+    // The time may pass while the last look is under way: what counts is whether something is missing.
+    const isMissing = all === true ? ids.some((id) => !final.has(id)) : final.size === 0;
+    return answer(invocation, asked, final, stop.signal.reason === 'timeout' && isMissing);
+  };
+  return atAgents(invocation, references, waitFor, (unknown) => final.set(unknown, 'not_found'));
 }
 
 /** The view of an agent that is final; undefined when the signal came first. */
@@ -62,14 +73,30 @@ async function settled(
 ): Promise<AgentView | 'not_found' | undefined> {
   try {
     return await place.withAgent(id, 'act', async (agent) => {
-      const view = await agent.wait({ signal });
-      if (view === undefined || view.one_shot !== true || view.closed) return view;
+      const view = (await agent.wait({ signal })) ?? (await lastLook(agent, signal));
+      if (view === undefined || view.one_shot !== true || view.closed || signal.reason === 'timeout')
+        return view;
       return (await untilClosed(agent, view)) ?? view;
     });
   } catch (error) {
     if (error instanceof CadreError && error.code === 'agent_not_found') return 'not_found';
     throw error;
   }
+}
+
+/** What is final by the end counts, also where the worker that can tell is only just coming. */
+async function lastLook(agent: Agent, signal: AbortSignal): Promise<AgentView | undefined> {
+  for (const end = Date.now() + LAST_LOOK_MS; signal.reason !== 'signal'; await sleep(POLL_MS)) {
+    try {
+      const view = await agent.status();
+      return view.is_final ? view : undefined;
+    } catch (error) {
+      if (!(error instanceof CadreError) || error.code !== 'no_worker') throw error;
+      const isLocal = (await agent.describe()).queue === localQueue(sessionOf(agent.id));
+      if (!isLocal || Date.now() > end) return undefined;
+    }
+  }
+  return undefined;
 }
 
 async function untilClosed(agent: Agent, first: AgentView): Promise<AgentView | undefined> {
@@ -83,14 +110,14 @@ async function untilClosed(agent: Agent, first: AgentView): Promise<AgentView | 
 
 function answer(
   { output }: Invocation,
-  ids: readonly AgentId[],
-  final: ReadonlyMap<AgentId, AgentView | 'not_found'>,
+  asked: readonly string[],
+  final: Readonly<Final>,
   timedOut: boolean,
 ): ExitCode {
   const status: Record<string, WireStatus> = {};
   const lines: string[] = [];
   let exitCode: ExitCode = timedOut ? EXIT.ended : EXIT.done;
-  for (const id of ids) {
+  for (const id of asked) {
     const view = final.get(id);
     if (view === undefined) continue;
     if (view === 'not_found') {
@@ -101,7 +128,7 @@ function answer(
     }
     status[id] = wireStatus(view.status, view.message);
     // Asked for one agent, its answer alone is what a script wants.
-    if (ids.length === 1 && view.status === 'completed') lines.push(view.message ?? '');
+    if (asked.length === 1 && view.status === 'completed') lines.push(view.message ?? '');
     else
       lines.push(
         `${id} ${view.status}${view.message === undefined ? '' : `: ${oneLine(view.message, 2_000)}`}`,

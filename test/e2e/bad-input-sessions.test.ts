@@ -100,6 +100,24 @@ describe('a session that is closed', () => {
     expect(listed.agents.map((agent) => agent.agent_id)).not.toContain(id);
   });
 
+  test.concurrent('is not hidden from wait by what nobody knows, nor by a time that is short', async () => {
+    const waited = async (...args: string[]) => {
+      const { code, stdout } = await home.run(['wait', ...args, '--json'], { cwd: home.folder });
+      return { code, ...JSON.parse(stdout) };
+    };
+    const known = { [id]: { completed: 'color= key=' } };
+    const unknown = 'a0k3v9x2m4qd7/worker-1';
+    expect(await waited(id, '--timeout', '0.1')).toEqual({ code: 0, status: known, timed_out: false });
+    for (const nobody of [unknown, 'nope']) {
+      const both = { code: 3, status: { ...known, [nobody]: 'not_found' }, timed_out: false };
+      expect(await waited(id, nobody)).toEqual(both);
+      expect(await waited('--all', id, nobody, '--timeout', '0.1')).toEqual(both);
+    }
+    expect((await home.run(['wait', '--all', id, unknown, '--timeout', '0.1'])).stdout).not.toContain(
+      'time is up',
+    );
+  });
+
   test.concurrent('has no children that never were', async () => {
     expect(await fails(home, ['status', `${id}/worker-1`])).toMatchObject({ code: 3 });
   });
