@@ -24,8 +24,10 @@ import { AgentLine } from './agent-line.ts';
 import { startFork } from './fork.ts';
 import { operate } from './operate.ts';
 import { bringBack } from './resume.ts';
+import { retriesOf } from './retries.ts';
 import type {
   Agent,
+  AgentDescription,
   CallResult,
   CloseResult,
   ForkOptions,
@@ -216,9 +218,10 @@ export class AgentHandle implements Agent {
     };
   }
 
-  async describe(): Promise<{ queue: string; closed: boolean; run_id: string }> {
-    const { taskQueue, status, runId } = await this.#line.describe();
-    return { queue: taskQueue, closed: status.name !== 'RUNNING', run_id: runId };
+  async describe(): Promise<AgentDescription> {
+    const { taskQueue, status, runId, raw } = await this.#line.describe();
+    const closed = status.name !== 'RUNNING';
+    return { queue: taskQueue, closed, run_id: runId, retries: retriesOf(raw) };
   }
 }
 

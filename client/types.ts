@@ -117,6 +117,26 @@ export type AgentSummary = Pick<
   'agent_id' | 'session_id' | 'parent_id' | 'status' | 'closed' | 'depth' | 'role' | 'model' | 'task' | 'note'
 > & { source?: Source; started_at: string; ended_at?: string; queue: string };
 
+/** An activity of an agent that has failed and is tried again. */
+export interface Retry {
+  /** `model`, or the name of a tool. */
+  activity: string;
+  /** The attempt that comes next, or is under way. */
+  attempt: number;
+  /** Why the last one failed. */
+  reason: string;
+  /** ISO 8601; absent while an attempt is under way. */
+  next_at?: string;
+}
+
+/** What Temporal's server knows of an agent without asking it. */
+export interface AgentDescription {
+  queue: string;
+  closed: boolean;
+  run_id: string;
+  retries: Retry[];
+}
+
 /** One agent, seen from outside. Every method throws `CadreError`: `agent_not_found`, `no_worker`, `temporal_unreachable`, … */
 export interface Agent {
   readonly id: AgentId;
@@ -146,5 +166,5 @@ export interface Agent {
   /** Resolves when a session has ended (a root that was closed). */
   result(): Promise<SessionResult>;
   /** The task queue that this agent lives on, and whether its workflow has ended. */
-  describe(): Promise<{ queue: string; closed: boolean; run_id: string }>;
+  describe(): Promise<AgentDescription>;
 }

@@ -34,6 +34,9 @@ const HEARTBEAT_TIMEOUT = '15 seconds';
 /** The longest a single model call may take. */
 const MODEL_TIMEOUT = '1 hour';
 
+/** The worker's own clock ends the attempts, and says how long it tried; the server's count only bounds them. */
+const SPARE_ATTEMPTS = 10;
+
 /** How many attempts fit into the time, with waits of 1, 2, 4 … 30 seconds between them. */
 export function attemptsWithin(ms: number): number {
   let attempts = 1;
@@ -54,7 +57,7 @@ export function callModel(
     retry: {
       initialInterval: MODEL_RETRY_FIRST_MS,
       maximumInterval: MODEL_RETRY_MOST_MS,
-      maximumAttempts: attemptsWithin(settings.model_retry_ms),
+      maximumAttempts: attemptsWithin(settings.model_retry_ms) + SPARE_ATTEMPTS,
     },
     summary,
   });

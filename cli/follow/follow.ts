@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { eventLine } from '../render/event-line.ts';
+import { retryLine } from '../render/retry-line.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import type { Serving } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
@@ -56,6 +57,9 @@ export async function follow(
   const feed = new SessionFeed(session, async (id) => place.link.reach(async (client) => client.get(id)), {
     ...(live === undefined && !person.isThere ? {} : { onTree: show }),
     complete: output.format === 'jsonl',
+    onRetry: (agent, retry) => {
+      if (!hasLeft) output.warn(retryLine(agent, retry));
+    },
     onEvent: (event, view) => {
       if (hasLeft) return;
       person.hears(event, view);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type { Agent } from '../../client/types.ts';
+import type { Agent, Retry } from '../../client/types.ts';
 import type { AgentEvent, AgentId, AgentView } from '../../protocol/index.ts';
 
 /** How a feed reaches an agent; the client behind it may change when the server comes back elsewhere. */
@@ -16,6 +16,8 @@ export interface FeedOptions {
    * hundreds a minute; without it the closing of agents below the root may go untold.
    */
   complete?: boolean;
+  /** A call of an agent that has failed and is tried again, once for each attempt. */
+  onRetry?: (agent: AgentView, retry: Retry) => void;
 }
 
 const FIRST_MS = 100;
@@ -24,6 +26,7 @@ const MOST_MS = 1_000;
 const PER_AGENT_MS = 25;
 /** So many agents are asked at the same time. */
 const AT_ONCE = 8;
+const RETRIES_EVERY_MS = 3_000;
 
 /** Looks at a session again and again, for whoever follows it. */
 export class SessionFeed {
@@ -33,6 +36,8 @@ export class SessionFeed {
   readonly #after = new Map<AgentId, number>();
   /** How an agent stood that had come to a rest when its events were read: until it moves there is no news. */
   readonly #rested = new Map<AgentId, string>();
+  readonly #retriesDue = new Map<AgentId, number>();
+  readonly #retriesTold = new Map<string, number>();
   readonly #limit = pLimit(AT_ONCE);
 
   constructor(root: AgentId, reach: Reach, options: FeedOptions) {
@@ -59,6 +64,7 @@ export class SessionFeed {
         this.#limit(async () => {
           const live = agent.agent_id === this.#root ? agent : await this.#live(agent);
           await this.#news(agent);
+          await this.#retries(agent);
           return live;
         }),
       ),
@@ -77,6 +83,22 @@ export class SessionFeed {
     await this.#events(agent);
     if (rest === undefined) this.#rested.delete(id);
     else this.#rested.set(id, rest);
+  }
+
+  /** A provider that is down for minutes is not to look like one that thinks for minutes. */
+  async #retries(agent: AgentView): Promise<void> {
+    const { onRetry } = this.#options;
+    const { agent_id: id, is_final: rests } = agent;
+    const now = Date.now();
+    if (onRetry === undefined || rests || now < (this.#retriesDue.get(id) ?? 0)) return;
+    this.#retriesDue.set(id, now + RETRIES_EVERY_MS);
+    const { retries } = await (await this.#reach(id)).describe();
+    for (const retry of retries) {
+      const key = `${id} ${retry.activity} ${agent.turn} ${agent.step}`;
+      if ((this.#retriesTold.get(key) ?? 1) >= retry.attempt) continue;
+      this.#retriesTold.set(key, retry.attempt);
+      onRetry(agent, retry);
+    }
   }
 
   /** What an agent itself says is newer than its last report. */

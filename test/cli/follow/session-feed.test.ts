@@ -123,3 +123,22 @@ test('a look that fails is made up for by the next', async () => {
   await feed.run(stop.signal);
   expect(told).toEqual([1]);
 });
+
+test('a call that is tried again is told once for each attempt', async () => {
+  const session = new FakeSession();
+  session.views[0] = agentView(ROOT, { status: 'running', is_final: false });
+  const told: number[] = [];
+  const reach = async (id: AgentId): Promise<Agent> => ({
+    ...(await session.reach(id)),
+    describe: async () => ({
+      queue: 'q',
+      closed: false,
+      run_id: 'r',
+      retries: [{ activity: 'model', attempt: 3, reason: 'overloaded' }],
+    }),
+  });
+  const feed = new SessionFeed(ROOT, reach, { onRetry: (_, retry) => void told.push(retry.attempt) });
+  await feed.look();
+  await feed.look();
+  expect(told).toEqual([3]);
+});
