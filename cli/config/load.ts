@@ -7,7 +7,7 @@ import { formatKey, removeAt, type Table, valueAt } from './key-path.ts';
 import { DEFAULT_ORIGIN, type Layer, namedLayer, type Origin, stack } from './layer.ts';
 import { notYetAvailable } from './not-yet.ts';
 import { overrideLayer } from './overrides.ts';
-import { problemsOf, throwProblems } from './problems.ts';
+import { problemsOf, throwProblems, withholdInvalid } from './problems.ts';
 import { checkProfile, chosenProfile, profileLayer } from './profiles.ts';
 import { withholdLoosening } from './repository.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -61,6 +61,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     ...(sources.flags ?? []),
   ]);
 
+  // A stranger's mistake is no reason to refuse every run in the folder.
+  const invalid = repository === undefined ? [] : withholdInvalid(repository.layer);
   throwProblems(
     [...files.map((file) => file.layer), ...fromOutside, overrides, flags].flatMap((l) => problemsOf(l)),
   );
@@ -80,8 +82,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   ];
   const { values, origins } = stack([...builtIns(written, profile), ...written]);
   const config = parse(values);
-  const notices =
-    repository === undefined || ignored.length === 0 ? [] : [ignoredNotice(repository.show, ignored)];
+  const notices = invalid.map(({ where, message }) => `${where}: ignored ${message}`);
+  if (repository !== undefined && ignored.length > 0) notices.push(ignoredNotice(repository.show, ignored));
   notices.push(
     ...notYetAvailable(
       config,
@@ -98,7 +100,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
 
 /** Takes out what loosens from the repository's settings and from its version of the chosen profile. */
 function withhold(file: ConfigFile, personal: readonly Layer[], profile: string | undefined): string[] {
-  const { values, origins } = stack(personal);
+  const { values, origins } = stack([...builtIns(personal, profile), ...personal]);
   const person = {
     values: parse(values) as unknown as Table,
     isSet: (path: readonly string[]) => origins.has(formatKey(path)),

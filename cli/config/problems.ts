@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { CadreError } from '../../protocol/errors.ts';
 import { closestKey, knownKeys } from './closest-key.ts';
-import { formatKey, type KeyPath } from './key-path.ts';
+import { formatKey, isTable, type KeyPath, removeAt, valueAt } from './key-path.ts';
 import type { Layer } from './layer.ts';
 import { configSchema } from './schema.ts';
 
@@ -21,6 +21,24 @@ export function problemsOf(layer: Layer, schema: z.ZodType = configSchema): Conf
       return issue.keys.map((key) => unknownKey([...path, key], layer, schema));
     }
     return [{ where: layer.originOf(path).where, message: `${formatKey(path)}: ${describe(issue)}` }];
+  });
+}
+
+/**
+ * Takes out the values that are out of range, so that what is left can be used. Unknown keys stay.
+ *
+ * @returns what was wrong with them
+ */
+export function withholdInvalid(layer: Layer, schema: z.ZodType = configSchema): ConfigProblem[] {
+  const issues = schema.safeParse(layer.values).error?.issues ?? [];
+  return issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') return [];
+    const path = issue.path.map(String);
+    // One bad entry of a list spoils the list.
+    while (!isTable(valueAt(layer.values, path.slice(0, -1)))) path.pop();
+    const problem = { where: layer.originOf(path).where, message: `${formatKey(path)}: ${describe(issue)}` };
+    removeAt(layer.values, path);
+    return [problem];
   });
 }
 

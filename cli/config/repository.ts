@@ -22,7 +22,7 @@ const NEVER = [
   'profile',
 ];
 
-/** From the person's value to one that surely allows less. */
+/** From the value in force without the repository to those that surely allow less. `*` stands for any one name. */
 const TIGHTER: Record<string, Record<string, readonly string[]>> = {
   sandbox_mode: {
     'danger-full-access': ['workspace-write', 'read-only'],
@@ -30,18 +30,26 @@ const TIGHTER: Record<string, Record<string, readonly string[]>> = {
     'read-only': [],
   },
   approval_policy: { 'on-request': ['untrusted', 'never'], untrusted: [], never: [] },
+  'agents.count': { running: ['open'] },
+  'agents.when_full': { queue: ['error'] },
+  'agents.wake_parent': { true: ['false'] },
+  'agents.interrupt_descendants': { false: ['true'] },
+  'tools.*': { true: ['false'] },
 };
+
+/** Numbers that allow the more the higher they are; where none is in force, any is a bound. */
+const BOUNDS = /^(agents\.(max_\w+|wait_\w+|tool_output_limit)|model_retry_ms)$/;
 
 export interface PersonalSettings {
   /** The values in force without the repository, defaults included. */
   values: Table;
-  /** Whether the person set the key; a default is nobody's wish. */
+  /** Whether the person set the key. */
   isSet(path: KeyPath): boolean;
 }
 
 /**
- * Takes out of a repository's own configuration whatever would loosen what the person has set.
- * A cloned folder is a stranger's until its owner trusts it.
+ * Takes out of a repository's own configuration whatever would loosen what is in force without it, be
+ * it set by the person or a default. A cloned folder is a stranger's until its owner trusts it.
  *
  * @returns the dotted keys that were taken out
  */
@@ -55,17 +63,16 @@ export function withholdLoosening(repository: Table, person: PersonalSettings): 
 
 function loosens(path: KeyPath, value: unknown, person: PersonalSettings): boolean {
   if (matches(path, NEVER)) return true;
+  const key = formatKey(path);
   const current = valueAt(person.values, path);
-  const tighter = TIGHTER[formatKey(path)];
+  const [, tighter] = Object.entries(TIGHTER).find(([pattern]) => matches(path, [pattern])) ?? [];
   if (tighter !== undefined) {
     return value !== current && !(tighter[String(current)] ?? []).includes(String(value));
   }
-  if (!person.isSet(path)) return false;
-  if (path[0] === 'tools') return current === false && value !== false;
-  if (path[0] !== 'agents') return false;
-  if (path[1]?.startsWith('max_')) return Number(value) > Number(current);
-  if (path[1] === 'allowed_models' && Array.isArray(current)) {
+  if (BOUNDS.test(key)) return current !== undefined && Number(value) > Number(current);
+  if (key === 'agents.allowed_models' && Array.isArray(current)) {
     return !Array.isArray(value) || value.some((model) => !current.includes(model));
   }
-  return false;
+  // Each comes with limits of its own, which may be wider than those of the one that the person chose.
+  return key === 'agents.dialect' && person.isSet(path) && value !== current;
 }

@@ -1,6 +1,6 @@
 import { createLogUpdate } from 'log-update';
 import type { AgentView } from '../../protocol/index.ts';
-import type { Output } from '../output.ts';
+import type { Output, OutputStream } from '../output.ts';
 import { treeLines } from '../render/tree-lines.ts';
 
 const REDRAW_MS = 250;
@@ -17,7 +17,7 @@ export class LiveTree {
 
   constructor(output: Output) {
     this.#output = output;
-    this.#draw = createLogUpdate(output.stderr as NodeJS.WriteStream);
+    this.#draw = createLogUpdate(measured(output.stderr) as NodeJS.WriteStream);
     this.#timer = setInterval(() => this.#redraw(), REDRAW_MS);
     output.above((line) => {
       if (!this.#paused) this.#draw.clear();
@@ -58,9 +58,24 @@ export class LiveTree {
   #redraw(): void {
     if (this.#paused) return;
     const { colors, stderr } = this.#output;
-    const lines = treeLines(this.#agents, { colors, now: Date.now(), width: stderr.columns || 100 });
-    const most = Math.max(5, (stderr.rows || 40) - ROWS_KEPT_FREE);
+    const { columns: width, rows } = measured(stderr);
+    const lines = treeLines(this.#agents, { colors, now: Date.now(), width });
+    const most = Math.max(5, rows - ROWS_KEPT_FREE);
     const shown = lines.length <= most ? lines : [...lines.slice(0, most), `… ${lines.length - most} more`];
     this.#draw(shown.join('\n'));
   }
+}
+
+/** A terminal that does not know its size says 0. */
+function measured(stream: OutputStream): OutputStream & { columns: number; rows: number } {
+  return {
+    isTTY: true,
+    write: (chunk: string) => stream.write(chunk),
+    get columns() {
+      return stream.columns || 100;
+    },
+    get rows() {
+      return stream.rows || 40;
+    },
+  };
 }

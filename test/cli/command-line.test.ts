@@ -35,6 +35,15 @@ test.each([
   [['run', '--output-schema', 'none.json', 'x'], 2, '--output-schema none.json'],
   [['run', '-c', 'model_provider=openai', 'x'], 2, 'OPENAI_API_KEY'],
   [['status', 'not an id'], 3, 'not an id'],
+  [['status'], 2, "missing required argument 'id'"],
+  [['send', UNKNOWN], 2, "missing required argument 'text'"],
+  [['close', UNKNOWN, '--last'], 2, '--last stands for an id'],
+  [['attach', '--last'], 3, 'No session was started in'],
+  [['fork', UNKNOWN, '--before-message', '0'], 2, 'whole number, 1 or more'],
+  [['approve', 'what?'], 3, 'There is no approval "what?"'],
+  [['call', 'shell', '{}'], 2, '--agent is missing'],
+  [['call', 'shell', '[1]', '--agent', UNKNOWN], 2, 'it has to be an object'],
+  [['agents', 'show', 'ghost'], 2, 'There is no role "ghost"'],
   [['ps', '--address', '127.0.0.1:1'], 69, 'No Temporal server answers at 127.0.0.1:1'],
 ])('%j ends with %i, as text and as JSON', async (args, exitCode, message) => {
   const { cadre } = commandLine();
@@ -65,6 +74,33 @@ test('config prints each value and where it comes from, and hides keys', async (
   expect(stdout).toMatch(/^temporal\.namespace +"mine" +TEMPORAL_NAMESPACE$/m);
   expect(stdout).toMatch(/^sandbox_mode +"workspace-write" +default$/m);
   expect(stdout).not.toContain('top secret');
+});
+
+test('agents lists the roles, shows one under any of its names, and finds what is wrong with a file', async () => {
+  const { cadre } = commandLine({
+    'good.md': '---\ndescription: fine\nname: other\n---\nDo it.\n',
+    'bad.md': 'no frontmatter',
+  });
+  const listed = JSON.parse((await cadre(['agents', '--json'])).stdout);
+  expect(listed.agents).toContainEqual(
+    expect.objectContaining({ name: 'explorer', aliases: ['search'], origin: 'built-in', read_only: true }),
+  );
+  const shown = await cadre(['agents', 'show', 'search']);
+  expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/^name +explorer$/m) });
+  expect(await cadre(['agents', 'check'])).toMatchObject({ code: 0 });
+  const checked = await cadre(['agents', 'check', 'good.md', 'bad.md', 'none.md', '--json']);
+  expect(checked.code).toBe(1);
+  const { ok, findings } = JSON.parse(checked.stdout);
+  expect({ ok, each: findings.map((finding: { ok: boolean }) => finding.ok) }).toEqual({
+    ok: false,
+    each: [true, false, false],
+  });
+  const problems = findings.flatMap((finding: { problems: string[] }) => finding.problems);
+  expect(problems).toEqual([
+    expect.stringContaining('the name "other" is ignored'),
+    expect.stringMatching(/bad\.md:1: missing YAML frontmatter$/),
+    expect.stringMatching(/none\.md does not exist$/),
+  ]);
 });
 
 test('doctor tells of everything, also with a broken configuration, and how to mend it', async () => {

@@ -44,6 +44,12 @@ test('the settings of the root are those of the configuration, and make sense to
   });
 });
 
+test('whether somebody can be asked is told to the session', () => {
+  for (const nonInteractive of [true, false]) {
+    expect(sessionSettingsOf(choices({}, { nonInteractive })).non_interactive).toBe(nonInteractive);
+  }
+});
+
 test('a local session takes the environment along, without what looks like a key', () => {
   const environment = { HOME: '/h', OPENAI_API_KEY: 'k', GITHUB_TOKEN: 't', KEYMAP: 'de', EDITOR: 'ed' };
   const config = { shell_environment: { include: ['KEYMAP'], exclude: ['EDITOR'] } };

@@ -75,10 +75,51 @@ test.each([
   expect(config.sandbox_mode).not.toBe('danger-full-access');
 });
 
-test('limits that the person left alone may be chosen by the repository', async () => {
-  const { config, notices } = await withRepository('[agents]\nmax_threads = 20');
-  expect(config.agents.max_threads).toBe(20);
+test.each([
+  'model_retry_ms = 600_001',
+  '[agents]\nmax_threads = 13',
+  '[agents]\nmax_depth = 4',
+  '[agents]\nmax_agents = 201',
+  '[agents]\nmax_steps = 201',
+  '[agents]\ntool_output_limit = 10_001',
+  '[agents]\nwait_min_ms = 10_001',
+  '[agents]\nwait_default_ms = 300_001',
+  '[agents]\nwait_max_ms = 1_800_001',
+  '[agents]\nwhen_full = "queue"',
+  '[agents]\nwake_parent = true',
+  '[agents]\ninterrupt_descendants = false',
+  '[tools]\nweb_search = true',
+])('nor may it loosen what is a default: %s', async (repository) => {
+  const { notices, config } = await withRepository(repository);
+  const { config: without } = await withRepository('');
+  expect(notices[0]).toContain('may not loosen');
+  expect(config).toEqual(without);
+});
+
+test('what the person’s own choices imply counts as theirs', async () => {
+  const { notices } = await withRepository(
+    '[agents]\nmax_threads = 6\ncount = "running"',
+    'profile = "classic"',
+  );
+  expect(notices[0]).toContain('ignored agents.max_threads, agents.count:');
+});
+
+test('what bounds something that had no bound is no loosening', async () => {
+  const repository =
+    '[agents]\nmax_tokens = 1000\nmax_threads = 12\nallowed_models = ["a"]\ncount = "open"\n[tools]\nplan = false';
+  const { notices, config } = await withRepository(repository);
+  expect(config.agents).toMatchObject({ max_tokens: 1_000, allowed_models: ['a'], count: 'open' });
   expect(notices).toEqual([]);
+});
+
+test('a value that is out of range is ignored, and the person is told where it stands', async () => {
+  const { notices, config } = await withRepository(
+    '[agents]\nmax_depth = 99\nmax_steps = 7\nallowed_models = ["a", 5]\n[profiles.p]\nsandbox_mode = "open"',
+  );
+  expect(config.agents).toMatchObject({ max_depth: 3, max_steps: 7 });
+  expect(config.agents.allowed_models).toBeUndefined();
+  expect(notices).toHaveLength(3);
+  expect(notices[0]).toMatch(/repo\/\.cadre\/config\.toml:2: ignored agents\.max_depth: .*16/);
 });
 
 test('a profile of the repository loosens nothing either', async () => {

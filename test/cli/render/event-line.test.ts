@@ -24,6 +24,14 @@ test.each<[EventBody, string]>([
     { type: 'input.rejected', signal: 'send_input', reason: 'no message' },
     'worker-1: send_input was rejected: no message',
   ],
+  [
+    { type: 'approval.requested', approval_id: `${CHILD}#p1`, asking_id: CHILD, summary: 'rm -r build' },
+    `worker-1: asks to: rm -r build (cadre approve ${CHILD}#p1, or deny)`,
+  ],
+  [
+    { type: 'approval.decided', approval_id: `${CHILD}#p1`, decision: 'approve_for_session' },
+    `worker-1: ${CHILD}#p1: approve for session`,
+  ],
   [{ type: 'warning', text: 'careful' }, 'worker-1: warning: careful'],
 ])('%j is told', (body, line) => {
   expect(eventLine(event(body))).toBe(line);
@@ -40,6 +48,14 @@ test.each<EventBody>([
   },
   { type: 'agent.status', receiver_id: CHILD, status: 'running', is_final: false, text: '' },
   { type: 'turn.started', turn: 1 },
+  // The root's stream repeats the questions of all agents.
+  {
+    type: 'approval.requested',
+    approval_id: `${ROOT}/b-1#p1`,
+    asking_id: `${ROOT}/b-1` as AgentId,
+    summary: 'x',
+  },
+  { type: 'approval.decided', approval_id: `${ROOT}/b-1#p1`, decision: 'deny' },
 ])('%j tells a person nothing new', (body) => {
   expect(eventLine(event(body))).toBeUndefined();
 });

@@ -37,6 +37,10 @@ test('a line tells role, status, what is done, for how long, and tokens', () => 
 test.each([
   [{ status: 'pending_init', is_final: false, queued: true }, 'pending_init (queued)'],
   [{ status: 'running', is_final: false, waiting_for: 'model' }, 'waiting for model'],
+  [
+    { status: 'running', is_final: false, waiting_for: 'approval', current_tool: 'shell · rm' },
+    'waiting for approval (cadre approvals)',
+  ],
   [{ status: 'completed', is_final: true, closed: true, message: 'all done' }, 'completed (closed)'],
   [{ status: 'shutdown', is_final: true, closed: true }, 'shutdown'],
   [{ status: 'errored', is_final: true, message: 'it broke' }, 'it broke'],
