@@ -7,7 +7,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { type AgentId, type AgentResult, CadreError, WORKFLOW_TYPE } from '../protocol/index.ts';
-import { isLate, translate } from './errors.ts';
+import { isLate, translate, translateAnswer } from './errors.ts';
 
 /** How long an agent may take to answer; one whose worker was just killed needs 10 to 15 s. */
 const ANSWER_MS = 20_000;
@@ -68,7 +68,7 @@ export class AgentLine {
       } catch (error) {
         if (await this.#isDeaf(error, end)) continue;
         // A worker that stops takes the question with it that it was just handed; another one answers.
-        if (!isLate(error) || until >= end) throw translate(error, this.id);
+        if (!isLate(error) || until >= end) throw translateAnswer(error, this.id);
         patience *= 2;
       }
     }
@@ -89,7 +89,7 @@ export class AgentLine {
             cause: error,
           });
         }
-        if (!(await this.#isDeaf(error, end))) throw translate(error, this.id);
+        if (!(await this.#isDeaf(error, end))) throw translateAnswer(error, this.id);
       }
     }
   }

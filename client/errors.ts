@@ -11,10 +11,22 @@ import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
 import { type AgentId, CadreError, ERROR_CODES, type ErrorCode } from '../protocol/index.ts';
 
 const CANCELLED = 1;
+const INVALID_ARGUMENT = 3;
 const DEADLINE_EXCEEDED = 4;
 const NOT_FOUND = 5;
+const RESOURCE_EXHAUSTED = 8;
 const FAILED_PRECONDITION = 9;
+const UNIMPLEMENTED = 12;
 const UNAVAILABLE = 14;
+
+/** The same for a question to an agent, which takes a worker to be answered. */
+export function translateAnswer(error: unknown, agent: AgentId): CadreError {
+  const code = grpcError(error)?.code;
+  if (code === DEADLINE_EXCEEDED || code === FAILED_PRECONDITION || code === CANCELLED) {
+    return noWorker(agent, error);
+  }
+  return translate(error, agent);
+}
 
 /** Makes a CadreError of whatever the Temporal client throws. */
 export function translate(error: unknown, agent?: AgentId): CadreError {
@@ -29,26 +41,45 @@ export function translate(error: unknown, agent?: AgentId): CadreError {
     });
   }
   const grpc = grpcError(error);
-  if (grpc !== undefined) {
-    if (grpc.code === NOT_FOUND) return notFound(agent, grpc.details);
-    if (grpc.code === DEADLINE_EXCEEDED || grpc.code === FAILED_PRECONDITION || grpc.code === CANCELLED) {
-      return noWorker(agent, error);
-    }
-    if (grpc.code === UNAVAILABLE) {
-      return new CadreError('temporal_unreachable', 'The Temporal server does not answer any more.', {
-        hint: 'Look at `cadre server status`, or at the server you gave with --address.',
-        retryable: true,
-        cause: error,
-      });
-    }
-  }
+  if (grpc?.code === NOT_FOUND) return notFound(agent, grpc.details);
+  if (grpc !== undefined && LOST.has(grpc.code)) return unreachable(grpc, error);
+  if (grpc !== undefined && isTooLarge(grpc)) return tooLarge(grpc.details, error);
   const message = error instanceof Error ? error.message : String(error);
-  return new CadreError('internal', agent === undefined ? message : `${agent}: ${message}`, { cause: error });
+  // Temporal's client says what it was about to do, the server why that failed.
+  const reason = grpc === undefined || grpc.details === '' ? message : `${message}: ${grpc.details}`;
+  return new CadreError('internal', agent === undefined ? reason : `${agent}: ${reason}`, { cause: error });
 }
 
 /** Whether nobody has answered in time. */
 export function isLate(error: unknown): boolean {
   return grpcError(error)?.code === DEADLINE_EXCEEDED;
+}
+
+const LOST = new Set([CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE, UNIMPLEMENTED]);
+
+function unreachable({ code, details }: GrpcError, cause: unknown): CadreError {
+  const message =
+    code === UNIMPLEMENTED
+      ? `What answers there is no Temporal server that Cadre can use: ${details}`
+      : `The Temporal server does not answer any more: ${details}`;
+  return new CadreError('temporal_unreachable', message, {
+    hint: 'Look at `cadre server status`, or at the server you gave with --address or TEMPORAL_ADDRESS.',
+    retryable: code !== UNIMPLEMENTED,
+    cause,
+  });
+}
+
+function isTooLarge({ code, details }: GrpcError): boolean {
+  return (
+    (code === INVALID_ARGUMENT || code === RESOURCE_EXHAUSTED) && /size.*limit|larger than max/i.test(details)
+  );
+}
+
+function tooLarge(details: string, cause: unknown): CadreError {
+  return new CadreError('invalid_arguments', `That is too large for Temporal: ${details}`, {
+    hint: 'Put what is large into a file, and name the file instead.',
+    cause,
+  });
 }
 
 function notFound(agent: AgentId | undefined, details = ''): CadreError {
@@ -81,7 +112,12 @@ function refusedUpdate(error: WorkflowUpdateFailedError, agent: AgentId | undefi
   return new CadreError('internal', `${agent}: ${error.message}`, { cause: error });
 }
 
-function grpcError(error: unknown): { code: number; details: string } | undefined {
+interface GrpcError {
+  code: number;
+  details: string;
+}
+
+function grpcError(error: unknown): GrpcError | undefined {
   const candidate = error instanceof ServiceError ? error.cause : error;
   if (isGrpcServiceError(candidate)) return { code: candidate.code, details: candidate.details };
   return undefined;

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { folderWith } from '../support/folders.ts';
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+/** The command line as it stands in the sources. */
+export const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
 export interface Ended {
   code: number | null;
