@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { tellClosedOutput } from './closed-output.ts';
 import { failureOf, isCommanderError } from './errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { type CommonOptions, Invocation } from './invocation.ts';
@@ -69,9 +70,14 @@ function packageVersion(): string {
   return 'unknown';
 }
 
-/** A reader that has seen enough, like `head`, is no error. */
+const CLOSED = ['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'];
+
+/** A reader that has seen enough, like `head`, is no error; but what was begun for it is not dropped. */
 function endOnClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  if (CLOSED.includes(error.code ?? '')) {
+    if (tellClosedOutput()) return;
+    process.exit(EXIT.done);
+  }
   process.stderr.write(`error: the output cannot be written (${error.code ?? error.message})\n`);
   process.exit(EXIT.errored);
 }

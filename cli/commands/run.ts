@@ -8,6 +8,7 @@ import {
   REHEARSAL_PROVIDER,
   SEARCH_ATTRIBUTES,
 } from '../../protocol/index.ts';
+import { holdOnClosedOutput } from '../closed-output.ts';
 import { modelLister } from '../config/list-models.ts';
 import type { Flag, LoadedConfig } from '../config/load.ts';
 import { chooseModel } from '../config/model.ts';
@@ -65,6 +66,8 @@ export default async function run(
   if (!isQueued) requireKey(provider, environment);
   if (provider.name === REHEARSAL_PROVIDER) output.warn(REHEARSAL_NOTICE);
   const model = await chooseModel(config, provider, modelLister(environment));
+  // Whose output is not read any more before the session is followed is left with it, not without.
+  holdOnClosedOutput();
   const place = await Workplace.open(invocation, config);
   const id = newRootId(Date.now(), Math.random);
   const queue = config.temporal.task_queue ?? localQueue(id);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionResult } from '../../client/types.ts';
 import { type AgentView, CadreError, type SessionId } from '../../protocol/index.ts';
+import { holdOnClosedOutput } from '../closed-output.ts';
 import type { Config } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
@@ -81,6 +82,10 @@ export async function follow(
       } else resolve({ exitCode: EXIT.interrupted, background: wish === 'leave' });
     });
     stop.signal.addEventListener('abort', undo);
+    const closed = holdOnClosedOutput();
+    const leaveUnread = (): void => resolve({ exitCode: EXIT.outputClosed, background: true });
+    if (closed.aborted) leaveUnread();
+    else closed.addEventListener('abort', leaveUnread, { once: true });
     if (options.timeoutMs !== undefined) {
       sleep(options.timeoutMs, undefined, { signal: stop.signal })
         .then(() => resolve({ exitCode: EXIT.ended, background: true }))

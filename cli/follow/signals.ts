@@ -1,4 +1,7 @@
-/** What a person wants by a signal: the first Ctrl-C stops the turn, everything else stops following. */
+/**
+ * What a person wants by a signal: the first Ctrl-C stops the turn, the second leaves the session running, and so does
+ * a terminal that is closed; everything else stops the work for it, too.
+ */
 export type SignalWish = 'interrupt' | 'leave' | 'quit';
 
 /**
@@ -13,12 +16,13 @@ export function onSignals(take: (wish: SignalWish) => void): () => void {
     take(interrupts === 1 ? 'interrupt' : 'leave');
   };
   const quit = (): void => take('quit');
+  const hangUp = (): void => take('leave');
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', quit);
-  process.on('SIGHUP', quit);
+  process.on('SIGHUP', hangUp);
   return () => {
     process.off('SIGINT', interrupt);
     process.off('SIGTERM', quit);
-    process.off('SIGHUP', quit);
+    process.off('SIGHUP', hangUp);
   };
 }

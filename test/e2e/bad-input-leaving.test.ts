@@ -101,7 +101,34 @@ test.concurrent('--timeout leaves the session running and ends with 6', async ()
   expect(await waited(id)).toEqual({ completed: 'the last I heard: listen' });
 });
 
-test.concurrent('a terminal that goes away, or SIGTERM, ends run soon; the session is there for the next command', async () => {
+/** The worker in the background acts on it, not a command. */
+async function endsByItself({ id, stop }: Session): Promise<void> {
+  stop();
+  for (const end = Date.now() + 60_000; !(await statusOf(id)).closed && Date.now() < end; ) await sleep(200);
+  expect(await statusOf(id)).toMatchObject({ closed: true, status: 'completed' });
+}
+
+test.concurrent('a terminal that goes away leaves the session to a worker in the background', async () => {
+  const session = await listening('hung-up');
+  session.running.child.kill('SIGHUP');
+  expect(await session.running.ended).toMatchObject({ code: 130 });
+  await endsByItself(session);
+});
+
+test.concurrent('a reader that has seen enough leaves the session to a worker in the background, with 141', async () => {
+  const session = await listening('unread', '--jsonl');
+  session.running.child.stdout?.destroy();
+  // What happens next is what finds the pipe closed.
+  await home.run(['send', session.id, 'say something']);
+  session.running.child.kill('SIGINT');
+  const { code, stderr } = await session.running.ended;
+  expect(code).toBe(141);
+  expect(stderr).toContain(`cadre attach ${session.id}`);
+  await home.run(['send', session.id, 'go on']);
+  await endsByItself(session);
+});
+
+test.concurrent('SIGTERM ends run soon; the session is there for the next command', async () => {
   const { id, running, stop } = await listening('quit', '--jsonl');
   running.child.kill('SIGTERM');
   const ended = await running.ended;
