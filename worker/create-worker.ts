@@ -14,6 +14,13 @@ const GRACE_MS = 10_000;
 /** After grace and cancellation, this long until the worker is given up. */
 const FORCE_MS = 5_000;
 
+/**
+ * Workflow tasks run one after the other in one thread. What a worker takes beyond a few of them only stands in line
+ * there, and a question to an agent stands behind it: with the SDK's 40, the tree of a busy session took seconds.
+ */
+const WORKFLOW_TASKS = 8;
+const WORKFLOW_POLLS = 4;
+
 type Log = (line: string) => void;
 /** Where the one runtime of this process logs to; undefined before it is installed. */
 let log: Log | undefined;
@@ -56,6 +63,8 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     shutdownGraceTime: graceMs,
     shutdownForceTime: graceMs + FORCE_MS,
+    maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS,
+    maxConcurrentWorkflowTaskPolls: WORKFLOW_POLLS,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
   }).catch(async (error: unknown) => {
     if (options.connection === undefined) await connection.close();
