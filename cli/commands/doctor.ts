@@ -142,7 +142,7 @@ async function program(): Promise<Finding> {
 }
 
 async function sandbox(): Promise<Finding> {
-  const { sandboxReport } = await import('../../worker/index.ts');
+  const { sandboxReport } = await import('../../worker/preflight.ts');
   const report = await sandboxReport();
   return {
     what: 'sandbox',

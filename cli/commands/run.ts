@@ -54,17 +54,23 @@ export default async function run(
   const cwd = folderOf(resolve(options.cwd ?? invocation.cwd));
   const outputSchema = options.outputSchema === undefined ? undefined : readSchema(options.outputSchema);
   if (options.output !== undefined) checkWritable(resolve(options.output));
-  const images = (options.image ?? []).map((path) => fileOf(resolve(path)));
+  const images = await Promise.all((options.image ?? []).map((path) => imageOf(resolve(path))));
   const { config } = await invocation.loadConfig(flagsOf(options), cwd);
   const task = await readText(text, 'The task');
+  const role = options.agent ?? 'default';
   const provider = chooseProvider(config, environment);
   // What is detached is answered later, by `cadre approve`; what prints JSON cannot ask meanwhile.
   const canAsk = options.detach === true || output.format === 'text';
   const asks = isAtTerminal() && canAsk && options.nonInteractive !== true;
   const isQueued = config.temporal.task_queue !== undefined;
   // The keys of a queued session are those of its workers.
-  if (!isQueued) requireKey(provider, environment);
+  if (!isQueued) {
+    requireKey(provider, environment);
+    // A queued one has the roles of its workers, too.
+    (await import('../../worker/preflight.ts')).roleNamed(role);
+  }
   if (provider.name === REHEARSAL_PROVIDER) output.warn(REHEARSAL_NOTICE);
+  if (!isQueued) await (await import('../sandbox-notice.ts')).tellIfUncontained(output, config.sandbox_mode);
   const model = await chooseModel(config, provider, modelLister(environment));
   // Whose output is not read any more before the session is followed is left with it, not without.
   holdOnClosedOutput();
@@ -87,7 +93,6 @@ export default async function run(
     const searchAttributes = place.link.isEmbedded
       ? Object.keys(SEARCH_ATTRIBUTES)
       : await place.link.client.knownSearchAttributes();
-    const role = options.agent ?? 'default';
     const choices = { config, provider, model, role, cwd, environment, searchAttributes };
     const { waitAgents } = options;
     const settings = { ...choices, oneShot: true, waitAgents, nonInteractive: !asks, outputSchema };
@@ -122,11 +127,11 @@ export default async function run(
       asks,
       fresh: true,
     });
-    const exitCode = report(invocation, id, followed, startedAt);
-    if (followed.kind === 'ended' && options.output !== undefined) {
-      await writeFile(options.output, `${followed.result.output.trimEnd()}\n`);
-    }
-    return exitCode;
+    const unwritten =
+      followed.kind === 'ended' && options.output !== undefined
+        ? await writeAnswer(resolve(options.output), followed.result.output)
+        : undefined;
+    return report(invocation, id, followed, startedAt, unwritten);
   } finally {
     await serving?.stop();
     place.close();
@@ -162,14 +167,39 @@ function checkWritable(path: string): void {
   } catch {
     // Told below.
   }
-  throw new CadreError('usage', `--output: ${path} cannot be written.`, {
+  throw unwritable(path);
+}
+
+/** @returns what to report where it has become impossible meanwhile: the answer is printed all the same */
+async function writeAnswer(path: string, answer: string): Promise<CadreError | undefined> {
+  try {
+    await writeFile(path, `${answer.trimEnd()}\n`);
+    return undefined;
+  } catch (error) {
+    return unwritable(path, error);
+  }
+}
+
+function unwritable(path: string, cause?: unknown): CadreError {
+  return new CadreError('usage', `--output: ${path} cannot be written.`, {
     hint: 'Name a file in a folder that exists and is yours.',
+    cause,
   });
 }
 
-function fileOf(path: string): string {
-  if (kindOf(path) === 'file') return path;
-  throw new CadreError('usage', `--image: ${path} is not a file.`, { hint: 'Name one that exists.' });
+/** What the model could not be shown is found out before the work. */
+async function imageOf(path: string): Promise<string> {
+  if (kindOf(path) !== 'file') {
+    throw new CadreError('usage', `--image: ${path} is not a file.`, { hint: 'Name one that exists.' });
+  }
+  const { checkImage } = await import('../../worker/preflight.ts');
+  await checkImage(path).catch((error: unknown) => {
+    throw new CadreError('usage', `--image: ${path}: ${error instanceof Error ? error.message : error}.`, {
+      hint: 'Name an image; the agent reads other files itself when the task names them.',
+      cause: error,
+    });
+  });
+  return path;
 }
 
 function kindOf(path: string): 'folder' | 'file' | undefined {

@@ -1,15 +1,26 @@
 import type { SessionResult } from '../../client/types.ts';
-import { ERROR_CODES, type ErrorBody, type ErrorCode, type SessionId } from '../../protocol/index.ts';
-import { EXIT, type ExitCode, exitCodeOfOutcome } from '../exit-codes.ts';
+import {
+  type CadreError,
+  ERROR_CODES,
+  type ErrorBody,
+  type ErrorCode,
+  type SessionId,
+} from '../../protocol/index.ts';
+import { EXIT, type ExitCode, exitCodeOfError, exitCodeOfOutcome } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Followed } from './follow.ts';
 
-/** What a session that was followed is reported as, and the exit code of that. */
+/**
+ * What a session that was followed is reported as, and the exit code of that.
+ *
+ * @param unwritten why its answer could not be put where it was wanted besides
+ */
 export function report(
   { output }: Invocation,
   session: SessionId,
   followed: Followed,
   startedAt: number,
+  unwritten?: CadreError,
 ): ExitCode {
   if (followed.kind === 'left') {
     const { exitCode } = followed;
@@ -19,7 +30,9 @@ export function report(
     return exitCode;
   }
   const { result, agents } = followed;
-  const exitCode = exitCodeOfOutcome(result);
+  const endedWell = exitCodeOfOutcome(result) === EXIT.done;
+  if (!endedWell && unwritten !== undefined) output.warn(unwritten.message);
+  const error = endedWell ? unwritten?.body : errorOfEnd(result);
   const summary = {
     session_id: result.session_id,
     status: result.status,
@@ -27,11 +40,11 @@ export function report(
     usage: result.usage,
     duration_ms: Math.round(Date.now() - startedAt),
     agents,
-    ...(exitCode === EXIT.done ? {} : { error: errorOfEnd(result) }),
+    ...(error === undefined ? {} : { error: { hint: '', ...error } }),
   };
   output.result(summary, result.status === 'completed' ? result.output : '');
-  if (exitCode !== EXIT.done && output.format === 'text') output.error(errorOfEnd(result));
-  return exitCode;
+  if (error !== undefined && output.format === 'text') output.error(error);
+  return endedWell && error !== undefined ? exitCodeOfError(error.code) : exitCodeOfOutcome(result);
 }
 
 function errorOfLeaving(session: SessionId, exitCode: ExitCode): ErrorBody {

@@ -11,13 +11,23 @@ export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
  * @throws Error that says what is wrong with the file: too large, no image, or not the one that was meant (`sha256`)
  */
 export async function imageAddress(path: string, directory: string, sha256?: string): Promise<string> {
-  const bytes = await readBounded(resolve(directory, path));
-  const type = imageType(bytes);
-  if (type === undefined) throw new Error('it is not a PNG, JPEG, GIF or WebP image');
+  const { bytes, type } = await readImage(resolve(directory, path));
   if (sha256 !== undefined && createHash('sha256').update(bytes).digest('hex') !== sha256) {
     throw new Error('it has changed since it was attached');
   }
   return `data:${type};base64,${bytes.toString('base64')}`;
+}
+
+/** @throws Error that says why a file cannot be looked at */
+export async function checkImage(path: string): Promise<void> {
+  await readImage(path);
+}
+
+async function readImage(path: string): Promise<{ bytes: Buffer; type: string }> {
+  const bytes = await readBounded(path);
+  const type = imageType(bytes);
+  if (type === undefined) throw new Error('it is not a PNG, JPEG, GIF or WebP image');
+  return { bytes, type };
 }
 
 async function readBounded(path: string): Promise<Buffer> {

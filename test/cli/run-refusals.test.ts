@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { commandLine } from './run-cadre.ts';
+
+test.each([
+  [['--agent', 'nope'], 'unknown_role', 'There is no role "nope".'],
+  [['-i', 'notes.txt'], 'usage', 'notes.txt: it is not a PNG, JPEG, GIF or WebP image.'],
+  [['-i', 'large.png'], 'usage', 'large.png: it is larger than 10 MiB.'],
+])('%j is refused before anything starts', async (args, code, message) => {
+  const { cadre, folder } = commandLine({ 'notes.txt': 'no image', 'large.png': ' '.repeat(11_000_000) });
+  const ended = await cadre(['run', 'look', ...args, '--json']);
+  expect(ended.code).toBe(2);
+  expect(JSON.parse(ended.stdout).error).toMatchObject({ code, message: expect.stringContaining(message) });
+  expect(existsSync(join(folder, 'state'))).toBe(false);
+});
