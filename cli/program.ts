@@ -14,7 +14,16 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     .enablePositionalOptions()
-    .exitOverride()
+    .exitOverride((error) => {
+      const named = program.args.includes('help')
+        ? program.args[program.args.indexOf('help') + 1]
+        : undefined;
+      // Commander takes help on a command that it does not know for a missing command.
+      if (error.code === 'commander.help' && error.exitCode !== 0 && named !== undefined) {
+        program.error(`error: unknown command '${named}'`, { code: 'commander.unknownCommand' });
+      }
+      throw error;
+    })
     .configureOutput({ writeErr: () => {}, outputError: () => {} })
     .addHelpText('after', EXAMPLES);
   withCommonOptions(program);
@@ -130,7 +139,12 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     .option('--abort', 'and stop its turn');
 
   program.commandsGroup('Look:');
-  define(program, 'ps', 'list agents', () => import('./commands/ps.ts'))
+  define(
+    program,
+    'ps',
+    'list agents; SINCE is the time since the start, or since the end of those that have ended',
+    () => import('./commands/ps.ts'),
+  )
     .option('--all', 'closed ones, too')
     .addOption(new Option('--status <status>', 'only those of this status').choices(LISTED_STATUSES))
     .option('--role <role>', 'only those of this role')

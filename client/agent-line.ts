@@ -84,8 +84,8 @@ export class AgentLine {
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) {
           await this.describe();
-          throw new CadreError('agent_closed', `agent ${this.id} is closed and takes no input`, {
-            hint: `Start another one, or bring it back: cadre resume ${this.id}`,
+          throw new CadreError('agent_closed', `agent ${this.id} is closed`, {
+            hint: `Bring it back with: cadre resume ${this.id}`,
             cause: error,
           });
         }

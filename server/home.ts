@@ -85,6 +85,14 @@ export function unwritable(home: string, cause: unknown): CadreError {
   );
 }
 
+/** @throws CadreError `home_unwritable` where a folder stands in the way of a file */
+export function refuseFolder(path: string): void {
+  if (!isFolder(path)) return;
+  throw new CadreError('home_unwritable', `${path} is a folder, and Cadre keeps a file there.`, {
+    hint: 'Move it away, or set CADRE_HOME to another folder.',
+  });
+}
+
 function reasonOf(home: string, cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   switch (code) {

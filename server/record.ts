@@ -21,7 +21,7 @@ export type ServerRecord = z.infer<typeof serverRecordSchema>;
 
 const PROBE_MS = 2_000;
 
-function recordPath(home: string): string {
+export function recordPath(home: string): string {
   return join(home, 'server.json');
 }
 

@@ -3,12 +3,12 @@ import { statfsSync } from 'node:fs';
 import { CadreError } from '../protocol/index.ts';
 import { beginDatabase, databaseComplete } from './database.ts';
 import { findProgram } from './find.ts';
-import { cacheDir, unwritable } from './home.ts';
+import { cacheDir, refuseFolder, unwritable } from './home.ts';
 import { launch } from './launch.ts';
 import { prepareNamespace } from './namespace.ts';
 import { areFree, choosePorts, type Ports } from './ports.ts';
 import { processStart } from './process-identity.ts';
-import { readRecord, type ServerRecord, writeRecord } from './record.ts';
+import { readRecord, recordPath, type ServerRecord, writeRecord } from './record.ts';
 import { ServerLog } from './server-log.ts';
 
 export interface StartOptions {
@@ -29,6 +29,7 @@ const ROOM_BYTES = 2_000_000;
 /** Starts a server in a CADRE_HOME where none runs; whoever calls holds its lock. */
 export async function startServer(home: string, options: StartOptions): Promise<ServerRecord> {
   const { onProgress, searchPath, cacheDir: cache = cacheDir() } = options;
+  refuseFolder(recordPath(home));
   const program = await findProgram({ cacheDir: cache, onProgress, searchPath });
   const before = await readRecord(home);
   for (let attempt = 1; ; attempt++) {

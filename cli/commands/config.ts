@@ -1,5 +1,6 @@
+import { knownKeys } from '../config/closest-key.ts';
 import { formatKey, leaves, matches, type Table } from '../config/key-path.ts';
-import { SECRET_KEYS } from '../config/schema.ts';
+import { configSchema, SECRET_KEYS } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { columns } from '../terminal-text.ts';
@@ -7,13 +8,26 @@ import { columns } from '../terminal-text.ts';
 /** Prints each setting and where it comes from. */
 export default async function config(invocation: Invocation): Promise<ExitCode> {
   const loaded = await invocation.loadConfig();
-  const settings = leaves(loaded.config as unknown as Table).map(([path, value]) => ({
+  const set = leaves(loaded.config as unknown as Table).map(([path, value]) => ({
     key: formatKey(path),
     value: matches(path, SECRET_KEYS) ? '(hidden)' : value,
     origin: loaded.originOf(formatKey(path)).where,
   }));
+  const settings = [...set, ...unset(set.map(({ key }) => key))];
   invocation.output.result({ settings, files: loaded.files }, () =>
-    columns(settings.map(({ key, value, origin }) => [key, JSON.stringify(value), origin])).join('\n'),
+    columns(
+      settings.map(({ key, value, origin }) => [key, value === null ? '-' : JSON.stringify(value), origin]),
+    ).join('\n'),
   );
   return EXIT.done;
+}
+
+/** What could be set and is not; what has a name that the person chooses is left out. */
+function unset(set: readonly string[]): { key: string; value: null; origin: string }[] {
+  const known = knownKeys(configSchema).filter((key) => !key.startsWith('profiles'));
+  const isBelow = (key: string, table: string) => key.startsWith(`${table}.`);
+  return known
+    .filter((key) => !key.includes('<name>') && !known.some((other) => isBelow(other, key)))
+    .filter((key) => !set.some((other) => other === key || isBelow(other, key) || isBelow(key, other)))
+    .map((key) => ({ key, value: null, origin: 'unset' }));
 }

@@ -25,10 +25,10 @@ export default function ps(
         agent.closed && agent.status !== 'shutdown' ? `${agent.status} (closed)` : agent.status,
         agent.model,
         agent.source?.kind.replace('_', '-') ?? '',
-        formatDuration(Date.parse(agent.ended_at ?? new Date().toISOString()) - Date.parse(agent.started_at)),
+        formatDuration(Math.max(0, Date.now() - Date.parse(agent.ended_at ?? agent.started_at))),
         oneLine(agent.task ?? '', 60),
       ]);
-      return columns([['AGENT', 'ROLE', 'STATUS', 'MODEL', 'SOURCE', 'AGE', 'TASK'], ...rows]).join('\n');
+      return columns([['AGENT', 'ROLE', 'STATUS', 'MODEL', 'SOURCE', 'SINCE', 'TASK'], ...rows]).join('\n');
     });
     return EXIT.done;
   });

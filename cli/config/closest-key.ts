@@ -27,7 +27,7 @@ export function knownKeys(schema: z.ZodType, prefix = ''): string[] {
 }
 
 /**
- * The known key that somebody most likely meant: the same name in another table, else the one spelled most alike,
+ * The known key that somebody most likely meant, if there is one: the same name in another table, else the one spelled most alike,
  * those of the same table first.
  */
 export function closestKey(unknown: string, known: readonly string[]): string | undefined {
@@ -39,14 +39,25 @@ export function closestKey(unknown: string, known: readonly string[]): string | 
   for (const key of candidates) {
     const sameTable = tableOf(key) === tableOf(unknown);
     const cost = Math.min(distance(unknown, key), distance(last, lastPart(key)) + (sameTable ? 0 : 2));
-    if (best === undefined || cost < best.cost) best = { key, cost };
+    const isClose = elsewhere.length > 0 || cost <= farthest(last) || begins(lastPart(key), last);
+    if (isClose && (best === undefined || cost < best.cost)) best = { key, cost };
   }
   return best?.key;
 }
 
-/** The closest of some names; undefined when there are none. */
+/** The closest of some names; undefined where none is close. */
 export function closestName(unknown: string, known: readonly string[]): string | undefined {
-  return known.toSorted((a, b) => distance(unknown, a) - distance(unknown, b))[0];
+  return known
+    .filter((name) => distance(unknown, name) <= farthest(unknown) || begins(name, unknown))
+    .toSorted((a, b) => distance(unknown, a) - distance(unknown, b))[0];
+}
+
+/** How many letters a slip of the hand changes at most. */
+const farthest = (name: string): number => (name.length < 4 ? 1 : Math.max(2, Math.floor(name.length / 3)));
+
+/** Whether one is the beginning of the other, and long enough to mean it. */
+function begins(a: string, b: string): boolean {
+  return Math.min(a.length, b.length) >= 3 && (a.startsWith(b) || b.startsWith(a));
 }
 
 const lastPart = (key: string): string => key.slice(key.lastIndexOf('.') + 1);

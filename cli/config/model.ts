@@ -55,7 +55,7 @@ async function defaultModel(choice: ProviderChoice, list: ListModels): Promise<s
 function checkOffered(model: string, offered: readonly string[] | undefined, key: string): void {
   if (offered === undefined || offered.includes(model)) return;
   throw new CadreError('unknown_model', `the model ${model} is not among ${key}: ${offered.join(', ')}`, {
-    hint: `Choose one of them, for example --model ${closestName(model, offered)}.`,
+    hint: `Choose one of them, for example --model ${closestName(model, offered) ?? offered[0]}.`,
   });
 }
 

@@ -20,8 +20,15 @@ export function problemsOf(layer: Layer, schema: z.ZodType = configSchema): Conf
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => unknownKey([...path, key], layer, schema));
     }
-    return [{ where: layer.originOf(path).where, message: `${formatKey(path)}: ${describe(issue)}` }];
+    return [problemAt(path, layer, issue)];
   });
+}
+
+/** The key is named once: by the option that it comes from, or by the message. */
+function problemAt(path: KeyPath, layer: Layer, issue: z.core.$ZodIssue): ConfigProblem {
+  const { where } = layer.originOf(path);
+  const key = formatKey(path);
+  return { where, message: where.endsWith(` ${key}`) ? describe(issue) : `${key}: ${describe(issue)}` };
 }
 
 /**
@@ -36,7 +43,7 @@ export function withholdInvalid(layer: Layer, schema: z.ZodType = configSchema):
     const path = issue.path.map(String);
     // One bad entry of a list spoils the list.
     while (!isTable(valueAt(layer.values, path.slice(0, -1)))) path.pop();
-    const problem = { where: layer.originOf(path).where, message: `${formatKey(path)}: ${describe(issue)}` };
+    const problem = problemAt(path, layer, issue);
     removeAt(layer.values, path);
     return [problem];
   });
@@ -53,7 +60,9 @@ export function throwProblems(problems: readonly ConfigProblem[]): void {
 function unknownKey(path: KeyPath, layer: Layer, schema: z.ZodType): ConfigProblem {
   const closest = closestKey(formatKey(path), knownKeys(schema));
   const meant = closest === undefined ? '' : `; did you mean ${closest}?`;
-  return { where: layer.originOf(path).where, message: `unknown key ${formatKey(path)}${meant}` };
+  const { where } = layer.originOf(path);
+  const named = where.endsWith(` ${formatKey(path)}`) ? '' : ` ${formatKey(path)}`;
+  return { where, message: `unknown key${named}${meant}` };
 }
 
 /** Unions report "invalid input" and hide the reasons inside; the deepest reason is the one that helps. */

@@ -21,7 +21,8 @@ export function checkProfile(profile: string | undefined, files: readonly Config
   const known = files.flatMap((file) => Object.keys((file.layer.values.profiles as Table | undefined) ?? {}));
   if (known.includes(profile)) return;
   const closest = closestName(profile, [...known, CLASSIC]);
-  throw new CadreError('config_invalid', `there is no profile ${profile}; the closest is ${closest}`, {
+  const meant = closest === undefined ? '' : `; the closest is ${closest}`;
+  throw new CadreError('config_invalid', `there is no profile ${profile}${meant}`, {
     hint: `Profiles are tables [profiles.NAME] in the configuration file; known: ${[...known, CLASSIC].join(', ')}.`,
   });
 }

@@ -25,12 +25,12 @@ export function chooseProvider(config: ProviderConfig, environment: Environment)
   const name = config.model_provider ?? impliedProvider(configured, environment);
   const settings = config.model_providers[name];
   if (settings === undefined && !BUILTIN_PROVIDERS.some((builtin) => builtin === name)) {
-    const known = [...configured, ...BUILTIN_PROVIDERS];
-    throw new CadreError(
-      'config_invalid',
-      `model_provider names ${name}, which is not configured; the closest is ${closestName(name, known)}`,
-      { hint: `Add [model_providers.${name}] with a base_url, or choose one of: ${known.join(', ')}.` },
-    );
+    const known = [...new Set([...configured, ...BUILTIN_PROVIDERS])];
+    const closest = closestName(name, known);
+    const meant = closest === undefined ? '' : `; the closest is ${closest}`;
+    throw new CadreError('config_invalid', `model_provider names ${name}, which is not configured${meant}`, {
+      hint: `Add [model_providers.${name}] with a base_url, or choose one of: ${known.join(', ')}.`,
+    });
   }
   if (name === 'script' && settings?.script === undefined) {
     throw new CadreError('config_invalid', 'the provider script needs a script to play', {

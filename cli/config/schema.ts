@@ -77,7 +77,9 @@ const settings = {
   mcp_servers: z.record(name, mcpServerSchema).default({}),
   temporal: z
     .strictObject({
-      address: name.optional(),
+      address: name
+        .regex(/^(\w+:(\/\/)?)?(\[[\da-f.:]+\]|[^:/\s]+)(:\d{1,5})?$/i, 'it has to be HOST:PORT')
+        .optional(),
       namespace: name.optional(),
       task_queue: name.optional().describe('Sessions go to the workers of this queue'),
       tls: tlsSchema.optional(),

@@ -26,6 +26,8 @@ test.each([
   [['run', '-s', 'loose', 'x'], "option '-s, --sandbox <mode>' argument 'loose' is invalid."],
   [['run', 'a', 'b'], 'too many arguments'],
   [['server'], 'a command is missing'],
+  [['help', 'nope'], "unknown command 'nope'"],
+  [['server', 'help', 'nope'], "unknown command 'nope'"],
 ])('%j is wrong usage', async (argv, message) => {
   const { body, exitCode } = await usage(...argv);
   expect({ code: body.code, exitCode }).toEqual({ code: 'usage', exitCode: 2 });

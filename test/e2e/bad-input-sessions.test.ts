@@ -79,7 +79,11 @@ describe('a session that is closed', () => {
   test.concurrent.each(['send', 'interrupt', 'note'])('takes no %s, and says so', async (command) => {
     const { code, error } = await fails(home, about(id)[command] ?? []);
     expect(code).toBe(1);
-    expect(error).toMatchObject({ code: 'agent_closed', message: expect.stringContaining(id) });
+    expect(error).toMatchObject({
+      code: 'agent_closed',
+      message: expect.stringContaining(id),
+      hint: expect.stringContaining('cadre resume'),
+    });
   });
 
   test.concurrent('is closed again without complaint', async () => {

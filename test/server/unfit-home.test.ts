@@ -41,6 +41,16 @@ test('a folder where the log should be', async () => {
   await expect(ensureServer({ home })).rejects.toMatchObject({ code: 'home_unwritable' });
 });
 
+test('a folder where the record should be', async () => {
+  const home = emptyHome();
+  mkdirSync(join(home, 'server.json'));
+  await expect(ensureServer({ home })).rejects.toMatchObject({
+    code: 'home_unwritable',
+    message: expect.stringContaining(`${join(home, 'server.json')} is a folder`),
+    hint: expect.stringContaining('Move it away'),
+  });
+});
+
 test('a folder without the right to write', async (context) => {
   if (process.getuid?.() === 0) context.skip('root may write everywhere');
   const home = emptyHome();

@@ -22,7 +22,12 @@ test.each([
   expect(closestKey(unknown, known)).toBe(meant);
 });
 
+test.each(['bogus_key', 'agents.colour', 'zzz'])('%s means nothing that is known', (unknown) => {
+  expect(closestKey(unknown, known)).toBeUndefined();
+});
+
 test('of no names none is closest', () => {
+  expect(closestName('none', ['classic', 'careful'])).toBeUndefined();
   expect(closestName('x', [])).toBeUndefined();
   expect(closestName('gpt-5', ['claude', 'gpt-5.2'])).toBe('gpt-5.2');
 });

@@ -120,7 +120,7 @@ test.each([
     'model_providers.x.env_key="sk-proj-abc"',
     'model_providers.x.env_key: the name of an environment variable',
   ],
-  ['model_retry_ms=1e300', '-c model_retry_ms: model_retry_ms: '],
+  ['model_retry_ms=1e300', '-c model_retry_ms: '],
 ])('-c %s is refused with its place', async (override, message) => {
   const error = await load({}, { overrides: [override] }).catch((e) => e);
   expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining(message) });

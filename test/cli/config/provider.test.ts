@@ -40,6 +40,13 @@ test('several configured providers ask for a choice', () => {
 
 test('an unknown provider is refused with the closest one', () => {
   expect(() => chooseProvider(config({ model_provider: 'opnai' }), {})).toThrow(/the closest is openai/);
+  const doubled = config({ model_provider: 'zzz', model_providers: { openai: {} } });
+  expect(() => chooseProvider(doubled, {})).toThrow(
+    expect.objectContaining({
+      message: 'model_provider names zzz, which is not configured',
+      hint: expect.stringContaining('choose one of: openai, rehearsal, script.'),
+    }),
+  );
 });
 
 test('the script provider needs a script', () => {
