@@ -1,4 +1,4 @@
-import { condition } from '@temporalio/workflow';
+import { CancellationScope, condition } from '@temporalio/workflow';
 import type { Acknowledge, AgentId, Mail, Report } from '../protocol/index.ts';
 import { formatAnnouncement, isFinal } from '../protocol/status.ts';
 import type { AgentState } from './agent-state.ts';
@@ -14,8 +14,34 @@ import type { Order } from './order.ts';
 export async function followOrders(agent: AgentState): Promise<never> {
   for (;;) {
     await condition(() => agent.orders.length > 0 && !agent.movesOn);
-    for (const order of agent.orders.splice(0)) follow(agent, order);
+    await untilUpdatesAreAnswered();
+    followWaiting(agent);
   }
+}
+
+/**
+ * Follows at once what waits. Whatever else is put in by a handler calls it first: a worker that has to replay may see
+ * two signals together that came one after the other, and the order of what they do must not depend on that.
+ */
+export function followWaiting(agent: AgentState): void {
+  if (agent.movesOn) return;
+  // Here as in the main function, nothing is cancelled with the workflow.
+  void CancellationScope.nonCancellable(async () => {
+    for (const order of agent.orders.splice(0)) follow(agent, order);
+  });
+}
+
+/** Turns of the microtask queue; the answer of an update takes about five of them. */
+const BREATH = 12;
+
+/**
+ * A signal and an update that come in one task for the worker that was there may come in two for one that takes over,
+ * or the other way round. Without a breath the signal would have this loop running already, and what the update asks
+ * for would stand before the update's answer in the history in one case, and behind it in the other: it would not
+ * replay.
+ */
+async function untilUpdatesAreAnswered(): Promise<void> {
+  for (let turn = 0; turn < BREATH; turn++) await Promise.resolve();
 }
 
 function follow(agent: AgentState, order: Order): void {
