@@ -20,10 +20,13 @@ import { startRoot } from './start-workflow.ts';
  *
  * @returns what was brought back, parents before their children; nothing where the agent was open
  */
-export function bringBack(client: Client, id: AgentId, recursive: boolean): Promise<AgentId[]> {
-  return parentOf(id) === undefined
+export async function bringBack(client: Client, id: AgentId, recursive: boolean): Promise<AgentId[]> {
+  const resumed = await (parentOf(id) === undefined
     ? bringRootBack(client, id, recursive)
-    : bringBackBelow(client, id, recursive);
+    : bringBackBelow(client, id, recursive));
+  // Back is who answers: until then an agent reads what it was, and needs a worker for that.
+  for (const each of resumed) await new AgentLine(client, each).query(QUERIES.status);
+  return resumed;
 }
 
 async function bringRootBack(client: Client, id: AgentId, recursive: boolean): Promise<AgentId[]> {

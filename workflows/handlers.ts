@@ -28,6 +28,7 @@ import {
 import type { AgentState } from './agent-state.ts';
 import { decide } from './approval-desk.ts';
 import { takeNote } from './operations/note.ts';
+import { followWaiting } from './orders.ts';
 import { snapshotPage } from './restore.ts';
 
 /**
@@ -62,6 +63,7 @@ function registerSignals(agent: AgentState): void {
 }
 
 function takeInput(agent: AgentState, input: SendInput): string {
+  followWaiting(agent);
   const id = input.id ?? agent.nextId('inputs');
   if (agent.closing !== undefined) {
     agent.emit({ type: 'input.rejected', signal: SIGNALS.sendInput, reason: `agent ${agent.id} is closed` });

@@ -21,6 +21,8 @@ export interface Running {
   /** What it has written to stderr so far. */
   stderr(): string;
   stdout(): string;
+  /** Presses keys on its terminal. */
+  type(keys: string): void;
   /** Resolves when stderr matches. */
   says(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>;
 }
@@ -31,6 +33,8 @@ export interface RunOptions {
   input?: string;
   /** A command line that runs what follows it, such as `sh -c 'exec "$0" "$@"'`. */
   through?: string[];
+  /** It has a terminal of its own: `input` is what is typed first, and more may be typed. */
+  terminal?: boolean;
 }
 
 /** A person's machine in small: an empty HOME, a CADRE_HOME and a working folder of its own. */
@@ -58,7 +62,8 @@ export class CadreHome {
   }
 
   start(args: string[], options: RunOptions = {}): Running {
-    const [program = '', ...words] = [...(options.through ?? []), process.execPath, MAIN, ...args];
+    const command = [...(options.through ?? []), process.execPath, MAIN, ...args];
+    const [program = '', ...words] = options.terminal === true ? onTerminal(command) : command;
     const child = spawn(program, words, {
       cwd: options.cwd ?? this.root,
       env: this.env(options.env),
@@ -73,7 +78,8 @@ export class CadreHome {
       stderr += chunk;
     });
     child.stdin.on('error', () => {});
-    child.stdin.end(options.input ?? '');
+    if (options.terminal === true) child.stdin.write(options.input ?? '');
+    else child.stdin.end(options.input ?? '');
     const ended = new Promise<Ended>((resolve) => {
       child.once('close', (code) => resolve({ code, stdout, stderr }));
     });
@@ -82,6 +88,7 @@ export class CadreHome {
       ended,
       stderr: () => stderr,
       stdout: () => stdout,
+      type: (keys) => void child.stdin.write(keys),
       async says(pattern, timeoutMs = 60_000) {
         for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(20)) {
           const match = stderr.match(pattern) ?? stdout.match(pattern);
@@ -137,6 +144,12 @@ export class CadreHome {
     for (let tries = 0; this.pids().length > 0 && tries < 100; tries++) await sleep(50);
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** Both streams of a command on a terminal come as one, on stdout. */
+function onTerminal(command: readonly string[]): string[] {
+  const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+  return ['script', '--quiet', '--flush', '--return', '--command', quoted, '/dev/null'];
 }
 
 /** The ids of the processes whose command line holds a text. */
