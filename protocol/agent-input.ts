@@ -1,27 +1,11 @@
+import type { AgentIdentity } from './agent-identity.ts';
 import type { ErrorCode } from './errors.ts';
 import type { AgentId, SessionId } from './ids.ts';
 import type { ContentPart } from './items.ts';
 import type { Restore } from './restore.ts';
-import type { AgentSettings, SessionSettings, Source } from './settings.ts';
+import type { AgentSettings, SessionSettings } from './settings.ts';
 import type { Status } from './status.ts';
 import type { Usage } from './usage.ts';
-
-/** Who an agent is; never changes. */
-export interface AgentIdentity {
-  agent_id: AgentId;
-  session_id: SessionId;
-  parent_id?: AgentId;
-  depth: number;
-  source: Source;
-  /** A name given by the caller. */
-  name?: string;
-  /** The tool call that spawned it. */
-  call_id?: string;
-  /** The first 200 characters of the first input. */
-  task: string;
-  /** Search attributes that the namespace knows; upserting another one would fail the workflow task for ever. */
-  search_attributes: string[];
-}
 
 /** What the `agent` workflow starts with. `carry` is set by the workflow itself when it continues as new. */
 export interface AgentInput<Carry = unknown> {

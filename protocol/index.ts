@@ -1,4 +1,5 @@
 export * from './activities.ts';
+export * from './agent-identity.ts';
 export * from './agent-input.ts';
 export * from './approvals.ts';
 export * from './budget.ts';

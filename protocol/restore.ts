@@ -1,4 +1,4 @@
-import type { AgentIdentity } from './agent-input.ts';
+import type { AgentIdentity } from './agent-identity.ts';
 import type { ErrorBody } from './errors.ts';
 import type { AgentId } from './ids.ts';
 import type { Item } from './items.ts';

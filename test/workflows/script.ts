@@ -3,6 +3,8 @@ import type { ErrorBody, Item, ToolAnswer, ToolEffects } from '../../protocol/in
 /** What a scripted model says in one step. */
 export interface Say {
   text?: string;
+  /** A summary of what it thought. */
+  reasoning?: string;
   calls?: Call[];
   fail?: { code: string; message: string; retryable?: boolean };
 }

@@ -112,6 +112,7 @@ function withText(play: Play, item: FreshItem): Item {
 
 function answerOf(said: Say, unique: string): ModelAnswer {
   const items: Item[] = [{ type: 'assistant_message', text: said.text ?? '' }];
+  if (said.reasoning !== undefined) items.unshift({ type: 'reasoning', summary: said.reasoning });
   const calls: PlannedCall[] = [];
   for (const [index, call] of (said.calls ?? []).entries()) {
     const callId = call.id ?? `call-${unique}-${index}`;

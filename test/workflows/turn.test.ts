@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Gate } from './gate.ts';
-import { call, lastOutput, lines, outputs, say } from './script.ts';
+import { call, lastOutput, lines, outputs, say, spawn, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
@@ -110,6 +110,18 @@ describe.concurrent('a turn', () => {
     });
     expect(await session.result()).toMatchObject({ status: 'completed', approval_missing: true });
     expect(await session.eventsOf('plan.updated')).toMatchObject([{ plan }]);
+  });
+
+  test('tells what the model thought as an event of the agent, and not of its parent', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll, say('ok')],
+        '*': [{ reasoning: 'I weigh it', text: 'done' }],
+      }),
+    });
+    await session.untilFinal();
+    expect(await session.eventsOf('reasoning', 'default-1')).toMatchObject([{ text: 'I weigh it' }]);
+    expect(await session.eventsOf('reasoning')).toEqual([]);
   });
 
   test('ends errored on an empty answer', async () => {

@@ -1,4 +1,4 @@
-import { CancellationScope, WorkflowIdReusePolicy, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { TASK_SHOWN } from '../../protocol/agent-input.ts';
 import { childId, isChildName } from '../../protocol/ids.ts';
 import type {
@@ -7,41 +7,19 @@ import type {
   AgentInput,
   AgentSettings,
   AgentView,
-  ContentPart,
-  Presented,
-  Restore,
-  RoleAnswer,
-  RoleRequest,
   SessionId,
 } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
 import { normalizeNote } from '../../protocol/messages.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import { noUsage } from '../../protocol/usage.ts';
-import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import { settledCount } from '../restore.ts';
-import { askApproval } from './approval.ts';
+import { effectiveSettings } from './effective-settings.ts';
+import { forkOf } from './fork-context.ts';
 import { Refused } from './refused.ts';
 import { cancelSpawn, reserveForSpawn } from './slot.ts';
+import type { SpawnRequest } from './spawn-request.ts';
 import { startAgentWorkflow } from './start-agent.ts';
-
-export interface SpawnRequest {
-  callId: string;
-  content: ContentPart[];
-  role?: string | undefined;
-  persona?: string | undefined;
-  /** Stands in the id as it is, instead of role and counter. */
-  name?: string | undefined;
-  model?: string | undefined;
-  reasoningEffort?: string | undefined;
-  workingDirectory?: string | undefined;
-  note?: string | undefined;
-  maxTurns?: number | undefined;
-  maxSteps?: number | undefined;
-  maxRuntimeMs?: number | undefined;
-  forkContext?: boolean | undefined;
-}
 
 export interface SpawnResult {
   id: AgentId;
@@ -131,81 +109,6 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
     }
     return restore?.kind === 'fork' ? { id, itemsCarried: restore.to } : { id };
   });
-}
-
-async function effectiveSettings(
-  agent: AgentState,
-  request: SpawnRequest,
-): Promise<{ settings: AgentSettings; description: string }> {
-  const asked: RoleRequest = {
-    session_id: agent.identity.session_id,
-    inherited: agent.settings,
-    role: request.role,
-    ...(request.persona === undefined ? {} : { persona: request.persona }),
-    ...(request.model === undefined ? {} : { model: request.model }),
-    ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
-    ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
-  };
-  let answer = await answerFor(agent, asked);
-  if (!answer.ok && answer.needs_approval !== undefined) {
-    const refusal = await askApproval(agent, answer.needs_approval, request.callId);
-    if (refusal !== undefined) throw new Refused(refusal);
-    // The folder that was asked about, and no other that a link may lead to by now.
-    const { key: folder } = answer.needs_approval;
-    answer = await answerFor(agent, { ...asked, working_directory: folder, approved: true });
-  }
-  if (!answer.ok) {
-    if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());
-    throw new Refused(answer.error);
-  }
-  const { settings, description } = answer;
-  const limits = { ...settings.limits };
-  limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
-  limits.max_turns = tighter(limits.max_turns, request.maxTurns);
-  limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
-  const { presented: _, ...own } = settings;
-  const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
-  return { settings: { ...own, limits, ...presented }, description };
-}
-
-/** Agents that one model answer starts alike are asked for once. */
-function answerFor(agent: AgentState, request: RoleRequest): Promise<RoleAnswer> {
-  const { inherited: _same, ...asked } = request;
-  const key = JSON.stringify(asked);
-  const known = agent.roleAnswers.get(key) ?? resolveRole(request, `role ${request.role ?? 'default'}`);
-  agent.roleAnswers.set(key, known);
-  return known;
-}
-
-function tighter(inherited: number | undefined, asked: number | undefined): number | undefined {
-  if (inherited === undefined || asked === undefined) return inherited ?? asked;
-  return Math.min(inherited, asked);
-}
-
-/** A fork of a fork is shown what the first one was shown. */
-function presentedBy({ settings, identity }: AgentState): Presented {
-  return settings.presented ?? { depth: identity.depth, settings };
-}
-
-/** The conversation up to the answer that spawns, and what has changed for whoever goes on from it. */
-function forkOf(agent: AgentState, id: AgentId, settings: AgentSettings, description: string): Restore {
-  const open = agent.children.open.map((child) => `${child.id} (${child.status})`);
-  const plan = agent.standing.plan.map((step) => `${step.status}: ${step.step}`);
-  const lines = [
-    `From here on you are ${id}, a sub-agent of ${agent.id}; what is above is the conversation of ${agent.id}.`,
-    `Your role: ${settings.role}${description === '' ? '' : ` (${description})`}. Tools that it lacks are refused when you call them.`,
-    `Working directory: ${settings.working_directory}. Sandbox: ${settings.sandbox_mode}.`,
-    `Plan of ${agent.id}: ${plan.length === 0 ? 'none' : plan.join('; ')}.`,
-    `Open agents of ${agent.id}: ${open.length === 0 ? 'none' : open.join(', ')}.`,
-    'Your task follows; do nothing but that.',
-  ];
-  return {
-    kind: 'fork',
-    agent_id: agent.id,
-    run_id: workflowInfo().runId,
-    to: settledCount(agent.conversation),
-    notice: lines.join('\n'),
-  };
 }
 
 function chooseId(agent: AgentState, role: string, name: string | undefined): AgentId {

@@ -1,0 +1,19 @@
+import type { AgentId, SessionId } from './ids.ts';
+import type { Source } from './settings.ts';
+
+/** Who an agent is; never changes. */
+export interface AgentIdentity {
+  agent_id: AgentId;
+  session_id: SessionId;
+  parent_id?: AgentId;
+  depth: number;
+  source: Source;
+  /** A name given by the caller. */
+  name?: string;
+  /** The tool call that spawned it. */
+  call_id?: string;
+  /** The first 200 characters of the first input. */
+  task: string;
+  /** Search attributes that the namespace knows; upserting another one would fail the workflow task for ever. */
+  search_attributes: string[];
+}

@@ -1,0 +1,62 @@
+import type { AgentSettings, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
+import { resolveRole } from '../activity-calls.ts';
+import type { AgentState } from '../agent-state.ts';
+import { askApproval } from './approval.ts';
+import { presentedBy } from './fork-context.ts';
+import { Refused } from './refused.ts';
+import type { SpawnRequest } from './spawn-request.ts';
+
+/**
+ * What a new agent is to be: the call goes before the persona, the role and what it inherits. A person is asked first
+ * where the call needs it.
+ *
+ * @throws Refused for a role, model, effort or folder that cannot be had
+ */
+export async function effectiveSettings(
+  agent: AgentState,
+  request: SpawnRequest,
+): Promise<{ settings: AgentSettings; description: string }> {
+  const asked: RoleRequest = {
+    session_id: agent.identity.session_id,
+    inherited: agent.settings,
+    role: request.role,
+    ...(request.persona === undefined ? {} : { persona: request.persona }),
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
+    ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
+  };
+  let answer = await answerFor(agent, asked);
+  if (!answer.ok && answer.needs_approval !== undefined) {
+    const refusal = await askApproval(agent, answer.needs_approval, request.callId);
+    if (refusal !== undefined) throw new Refused(refusal);
+    // The folder that was asked about, and no other that a link may lead to by now.
+    const { key: folder } = answer.needs_approval;
+    answer = await answerFor(agent, { ...asked, working_directory: folder, approved: true });
+  }
+  if (!answer.ok) {
+    if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());
+    throw new Refused(answer.error);
+  }
+  const { settings, description } = answer;
+  const limits = { ...settings.limits };
+  limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
+  limits.max_turns = tighter(limits.max_turns, request.maxTurns);
+  limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
+  const { presented: _, ...own } = settings;
+  const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
+  return { settings: { ...own, limits, ...presented }, description };
+}
+
+/** Agents that one model answer starts alike are asked for once. */
+function answerFor(agent: AgentState, request: RoleRequest): Promise<RoleAnswer> {
+  const { inherited: _same, ...asked } = request;
+  const key = JSON.stringify(asked);
+  const known = agent.roleAnswers.get(key) ?? resolveRole(request, `role ${request.role ?? 'default'}`);
+  agent.roleAnswers.set(key, known);
+  return known;
+}
+
+function tighter(inherited: number | undefined, asked: number | undefined): number | undefined {
+  if (inherited === undefined || asked === undefined) return inherited ?? asked;
+  return Math.min(inherited, asked);
+}

@@ -1,0 +1,35 @@
+import { workflowInfo } from '@temporalio/workflow';
+import type { AgentId, AgentSettings, Presented, Restore } from '../../protocol/index.ts';
+import type { AgentState } from '../agent-state.ts';
+import { settledCount } from '../restore.ts';
+
+/** A fork of a fork is shown what the first one was shown. */
+export function presentedBy({ settings, identity }: AgentState): Presented {
+  return settings.presented ?? { depth: identity.depth, settings };
+}
+
+/** The conversation up to the answer that spawns, and what has changed for whoever goes on from it. */
+export function forkOf(
+  agent: AgentState,
+  id: AgentId,
+  settings: AgentSettings,
+  description: string,
+): Restore {
+  const open = agent.children.open.map((child) => `${child.id} (${child.status})`);
+  const plan = agent.standing.plan.map((step) => `${step.status}: ${step.step}`);
+  const lines = [
+    `From here on you are ${id}, a sub-agent of ${agent.id}; what is above is the conversation of ${agent.id}.`,
+    `Your role: ${settings.role}${description === '' ? '' : ` (${description})`}. Tools that it lacks are refused when you call them.`,
+    `Working directory: ${settings.working_directory}. Sandbox: ${settings.sandbox_mode}.`,
+    `Plan of ${agent.id}: ${plan.length === 0 ? 'none' : plan.join('; ')}.`,
+    `Open agents of ${agent.id}: ${open.length === 0 ? 'none' : open.join(', ')}.`,
+    'Your task follows; do nothing but that.',
+  ];
+  return {
+    kind: 'fork',
+    agent_id: agent.id,
+    run_id: workflowInfo().runId,
+    to: settledCount(agent.conversation),
+    notice: lines.join('\n'),
+  };
+}

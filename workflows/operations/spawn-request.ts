@@ -1,0 +1,19 @@
+import type { ContentPart } from '../../protocol/index.ts';
+
+/** What is asked for when an agent is to be started; what is left out is inherited. */
+export interface SpawnRequest {
+  callId: string;
+  content: ContentPart[];
+  role?: string | undefined;
+  persona?: string | undefined;
+  /** Stands in the id as it is, instead of role and counter. */
+  name?: string | undefined;
+  model?: string | undefined;
+  reasoningEffort?: string | undefined;
+  workingDirectory?: string | undefined;
+  note?: string | undefined;
+  maxTurns?: number | undefined;
+  maxSteps?: number | undefined;
+  maxRuntimeMs?: number | undefined;
+  forkContext?: boolean | undefined;
+}
