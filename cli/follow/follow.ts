@@ -72,8 +72,9 @@ export async function follow(
     if (line !== undefined) output.info(output.colors.dim(line));
   };
 
+  let undoSignals = (): void => {};
   const left = new Promise<{ exitCode: ExitCode; background: boolean }>((resolve) => {
-    const undo = onSignals((wish) => {
+    undoSignals = onSignals((wish) => {
       if (wish === 'interrupt') {
         output.info(
           `Interrupting the turn; then \`cadre send ${session} TEXT\` gives it other input. Ctrl-C again leaves the session running.`,
@@ -81,7 +82,6 @@ export async function follow(
         interrupt(place, session).catch((error) => output.debug(String(error)));
       } else resolve({ exitCode: EXIT.interrupted, background: wish === 'leave' });
     });
-    stop.signal.addEventListener('abort', undo);
     const closed = holdOnClosedOutput();
     const leaveUnread = (): void => resolve({ exitCode: EXIT.outputClosed, background: true });
     if (closed.aborted) leaveUnread();
@@ -109,17 +109,20 @@ export async function follow(
     stop.abort();
     person.leaves();
     if ('result' in first) {
+      undoSignals();
       await watching;
       const agents = await lastLook(feed, invocation);
       return { kind: 'ended', result: first.result, agents };
     }
-    // A look that is under way may take its time; what it brings belongs to nobody any more.
+    // A look that is under way may take its time; what it brings belongs to nobody any more. Further signals change
+    // nothing: whoever goes on with the work has to be there first.
     hasLeft = true;
     live?.end();
     await leave(invocation, place, options, first);
     return { kind: 'left', exitCode: first.exitCode };
   } finally {
     stop.abort();
+    undoSignals();
     person.leaves();
     live?.end();
   }
