@@ -7,7 +7,7 @@ import type { AgentCarry } from './carry.ts';
 import { closeSelf } from './closing.ts';
 import { registerHandlers } from './handlers.ts';
 import { takeSlot } from './operations/slot.ts';
-import { beginClosing, followOrders } from './orders.ts';
+import { beginClosing, followOrders, followWaiting } from './orders.ts';
 import { carryOf, forkedItems } from './restore.ts';
 import { Surface } from './surface.ts';
 import { runTurn, shouldContinueAsNew, type TurnOutcome } from './turn.ts';
@@ -27,6 +27,8 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
   closeOnCancellation(self);
   // Cancelling the workflow closes the tree below it, which takes work of its own: nothing here is cancelled by it.
   return CancellationScope.nonCancellable(async () => {
+    // What was carried over while idle comes before the next turn; in the middle of one it is for that turn.
+    if (self.standing.status !== 'running') followWaiting(self);
     void followOrders(self);
     surface.refresh();
     if (carry === undefined && input.restore === undefined && self.isRoot) await applyRole(self, surface);

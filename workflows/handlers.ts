@@ -73,7 +73,11 @@ function takeInput(agent: AgentState, input: SendInput): string {
   const from = input.from === undefined ? {} : { from: input.from };
   if (!agent.inbox.accept({ id, content, ...from })) return id;
   agent.emit({ type: 'input.accepted', submission_id: id, ...from });
-  if (input.interrupt === true) agent.orders.push({ type: 'interrupt', reason: 'interrupted by new input' });
+  if (input.interrupt === true) {
+    agent.orders.push({ type: 'interrupt', reason: 'interrupted by new input' });
+    // At once: the turn that this input starts is not the one to stop.
+    followWaiting(agent);
+  }
   return id;
 }
 
