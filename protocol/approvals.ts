@@ -13,6 +13,8 @@ export interface ApprovalNeed {
   reason: string;
   /** Whatever has the same key counts as the same question when a person approves it for the session. */
   key: string;
+  /** The folder that is asked about, links resolved. */
+  path?: string;
 }
 
 /** A question that waits for a person; held by the root of the session. */

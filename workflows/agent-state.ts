@@ -65,6 +65,8 @@ export class AgentState {
   readonly acknowledgements = new Map<string, Acknowledge>();
   readonly operations: Outcomes;
   readonly orders: Order[];
+  /** How many calls of the running turn wait while others have its slot. */
+  lenders = 0;
   /** How many tokens this agent may have spent before it asks the root again; given back at the end of a turn. */
   tokensLeased = 0;
   running: RunningTurn | undefined;
@@ -107,6 +109,7 @@ export class AgentState {
   reopen(): void {
     const now = Date.now();
     this.orders.splice(0);
+    this.operations.reopen();
     this.conversation.mend();
     this.children.reopen();
     this.tree?.reopen(now);

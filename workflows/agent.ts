@@ -35,8 +35,11 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     if (input.carry === undefined && input.restore !== undefined) self.report();
     while (self.closing === undefined) {
       const outcome = await nextTurn(self, input);
-      if (outcome === 'continue_as_new') return continueInNewRun(self, input);
-      if (outcome !== undefined) endTurn(self, outcome);
+      if (outcome === 'continue_as_new') {
+        // An operation of a client needs mail to come to its end, and none is read while the agent moves on.
+        await condition(() => !self.operations.busy || self.closing !== undefined);
+        if (self.closing === undefined) return continueInNewRun(self, input);
+      } else if (outcome !== undefined) endTurn(self, outcome);
     }
     return closeSelf(self);
   });
@@ -209,7 +212,7 @@ function closeOnCancellation(self: AgentState): void {
  */
 async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>): Promise<never> {
   self.movesOn = true;
-  await condition(() => self.outbox.isEmpty && !self.operations.busy && allHandlersFinished());
+  await condition(() => self.outbox.isEmpty && allHandlersFinished());
   const { identity, session } = input;
   return continueAsNew<typeof agent>({
     identity,

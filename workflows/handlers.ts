@@ -93,15 +93,24 @@ function registerUpdates(agent: AgentState): void {
       if (!parsed.ok) throw ApplicationFailure.nonRetryable(`${name}: ${parsed.reason}`, 'invalid_arguments');
       return parsed.value;
     };
-    setHandler(defineUpdate<R, [unknown]>(name), (payload) => take(validated(payload)), {
-      validator: (payload) => {
-        check(validated(payload));
-        if (agent.closing !== undefined) {
-          const hint = 'It takes no input until it is resumed.';
-          throw ApplicationFailure.nonRetryable(`agent ${agent.id} is closed. ${hint}`, 'agent_closed');
-        }
+    setHandler(
+      defineUpdate<R, [unknown]>(name),
+      (payload) => {
+        const value = validated(payload);
+        // Mail that came before it goes before it, also where a worker that takes over gets the two together.
+        followWaiting(agent);
+        return take(value);
       },
-    });
+      {
+        validator: (payload) => {
+          check(validated(payload));
+          if (agent.closing !== undefined) {
+            const hint = 'It takes no input until it is resumed.';
+            throw ApplicationFailure.nonRetryable(`agent ${agent.id} is closed. ${hint}`, 'agent_closed');
+          }
+        },
+      },
+    );
   };
   define(UPDATES.sendInput, sendInputPayloadSchema, (input): SubmissionAnswer => {
     return { submission_id: takeInput(agent, input) };

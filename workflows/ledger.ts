@@ -34,6 +34,7 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
     case 'release':
       if (request.closed) {
         tree.lost(request.agent_id, 'ended from outside', Date.now());
+        tellWatchers(root, request.agent_id);
         tree.unwatch(request.agent_id);
         tree.approvals.forget(request.agent_id);
       }
@@ -61,10 +62,17 @@ export function recordReport(root: AgentState, report: Report): boolean {
     // Not for a mere note: the agent may stand in line for its next turn.
     grant(root, tree.slots.turnEnded(id));
   }
-  for (const watcher of tree.watchersOf(id)) {
-    if (watcher !== root.id) root.outbox.post(watcher, { type: 'report', report });
-  }
+  tellWatchers(root, id);
   return change.statusChanged;
+}
+
+/** Those who wait for an agent that is not theirs hear from the root how it stands. */
+function tellWatchers({ tree, outbox, id: rootId }: AgentState, id: AgentId): void {
+  const report = tree?.report(id);
+  if (tree === undefined || report === undefined) return;
+  for (const watcher of tree.watchersOf(id)) {
+    if (watcher !== rootId) outbox.post(watcher, { type: 'report', report });
+  }
 }
 
 export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {

@@ -1,9 +1,11 @@
-import type { Mail, Operate } from '../protocol/index.ts';
+import type { AgentId, Mail, Operate } from '../protocol/index.ts';
 
 /** What handlers leave for the agent to act on. */
 export type Order =
   | { type: 'mail'; mail: Mail }
   | { type: 'interrupt'; reason: string }
   | { type: 'operate'; id: string; request: Operate }
+  /** Of an agent that this one has started. */
+  | { type: 'death'; id: AgentId }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };

@@ -5,6 +5,7 @@ import type { AgentState } from './agent-state.ts';
 import { takeQuestion } from './approval-desk.ts';
 import { carryOut } from './client-operations.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
+import { takeForLost } from './operations/death.ts';
 import { interruptTurn } from './operations/interrupt.ts';
 import { answerList } from './operations/list.ts';
 import { takeNote } from './operations/note.ts';
@@ -54,6 +55,10 @@ function follow(agent: AgentState, order: Order): void {
       return;
     case 'report':
       agent.report();
+      return;
+    case 'death':
+      // Ending what is left may fail; the slot is free all the same.
+      void takeForLost(agent, order.id).catch(() => {});
       return;
     case 'operate':
       void agent.operations.track(carryOut(agent, order.id, order.request));

@@ -1,4 +1,10 @@
+import { refusalOutput } from '../protocol/errors.ts';
 import type { OperateOutcome } from '../protocol/index.ts';
+
+const UNKNOWN = refusalOutput({
+  code: 'outcome_unknown',
+  message: 'The agent was ended before the operation was done: what has come of it is unknown.',
+});
 
 /** How many outcomes are kept for clients that ask late. */
 const KEPT = 100;
@@ -18,6 +24,18 @@ export class Outcomes {
     this.#outcomes.set(id, { state: 'pending' });
     const [oldest] = this.#outcomes.keys();
     if (this.#outcomes.size > KEPT && oldest !== undefined) this.#outcomes.delete(oldest);
+  }
+
+  /** Whether this is an operation of a client. */
+  has(id: string): boolean {
+    return this.#outcomes.has(id);
+  }
+
+  /** After a resume: nobody works on what was under way when the agent was ended. */
+  reopen(): void {
+    for (const [id, { state }] of this.#outcomes) {
+      if (state === 'pending') this.end(id, false, UNKNOWN);
+    }
   }
 
   end(id: string, success: boolean, output: string): void {

@@ -87,7 +87,7 @@ export class SessionTree {
       status_since: at,
       updated_at: at,
     };
-    this.#reports.set(id, { ...report, view });
+    this.#reports.set(id, { ...report, view, seq: report.seq + 1 });
   }
 
   report(id: AgentId): Report | undefined {

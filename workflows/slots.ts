@@ -59,6 +59,8 @@ export class Slots {
 
   /** Whether somebody works, lends, or waits to work. */
   get busy(): boolean {
+    // Where open agents hold slots, a holder may well be idle: what the agents report tells who works.
+    if (this.#limits.count === 'open') return this.#queue.length > 0;
     return this.#working.size + this.#lent.size + this.#queue.length > 0;
   }
 

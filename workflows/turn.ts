@@ -24,6 +24,7 @@ export async function runTurn(agent: AgentState): Promise<TurnOutcome | 'continu
   const running = new RunningTurn();
   agent.running = running;
   agent.tokensLeased = 0;
+  agent.lenders = 0;
   const clock = watchTheClock(agent, running);
   try {
     return await running.scope.run(() => takeSteps(agent, running));
@@ -71,6 +72,8 @@ async function takeSteps(agent: AgentState, running: RunningTurn): Promise<TurnO
     if (text === '' && !agent.inbox.hasInput) return emptyAnswer();
     if (agent.inbox.hasInput) continue;
     if (await settledBelow(agent)) return { status: 'completed', message: text };
+    const { max_turns: turns } = agent.settings.limits;
+    if (turns !== undefined && agent.standing.turn >= turns) return outOfTurns(turns, text);
     nextTurn(agent, text);
   }
 }
@@ -138,6 +141,11 @@ async function handBack(
   // No call may stay without an output, or no provider takes the conversation any more.
   if (answer.calls.length > 0) await runToolCalls(agent, answer.items, answer.calls);
   return { status: 'errored', message: withHandBack(limit.message, textOf(answer.items)), code: limit.code };
+}
+
+function outOfTurns(most: number, text: string): TurnOutcome {
+  const message = `The limit of ${most} turns was reached (agents.max_turns), and agents below have reported since.`;
+  return { status: 'errored', message: withHandBack(message, text), code: 'limit_turns' };
 }
 
 function withHandBack(limit: string, handed: string): string {

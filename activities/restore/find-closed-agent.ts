@@ -37,11 +37,15 @@ export function createFindClosedAgent(
         ...(note === undefined ? {} : { note }),
       };
     } catch (error) {
+      // One that is about to end may be asked for again in a moment; that is for the asking agent to decide.
+      if (error instanceof StillOpen) return { ok: false, error: { ...error.body, retryable: true } };
       if (error instanceof CadreError && !error.retryable) return { ok: false, error: error.body };
       throw toFailure(error, 1);
     }
   };
 }
+
+class StillOpen extends CadreError {}
 
 async function newestClosedRun(client: Client, id: AgentId): Promise<string> {
   const found = await describe(client, id);
@@ -52,7 +56,7 @@ async function newestClosedRun(client: Client, id: AgentId): Promise<string> {
   }
   const { name } = found.status;
   if (name === 'RUNNING' || name === 'CONTINUED_AS_NEW' || name === 'PAUSED') {
-    throw new CadreError('agent_not_resumable', `Agent ${id} is open: there is nothing to resume.`, {
+    throw new StillOpen('agent_not_resumable', `Agent ${id} is open: there is nothing to resume.`, {
       hint: 'Send it input.',
     });
   }

@@ -36,7 +36,9 @@ export function directoryApproval(
       kind: 'directory',
       summary: `start an agent (${child.role}, sandbox ${child.sandbox_mode}) in ${folder}`,
       reason: `it would ${reach} in ${folder}, another folder than that of the agent that starts it (${parents})`,
-      key: folder,
+      // Allowed for an agent that only reads, it is not allowed for one that writes.
+      key: `${child.sandbox_mode} ${folder}`,
+      path: folder,
     },
     {
       subject: 'Another working_directory than yours',

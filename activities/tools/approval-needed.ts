@@ -37,6 +37,7 @@ export class ApprovalNeeded extends CadreError {
       summary: shown(need.summary),
       reason,
       key: need.key.length <= MOST_KEY ? need.key : createHash('sha256').update(need.key).digest('hex'),
+      ...(need.path === undefined ? {} : { path: need.path }),
     };
   }
 

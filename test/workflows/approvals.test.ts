@@ -152,6 +152,22 @@ describe.concurrent('approvals', () => {
     await session.untilFinal();
   });
 
+  test('two questions of one answer lend the slot once, and both go on', async () => {
+    const ask = { name: 'spawn_agent', args: { message: 'x', working_directory: '/elsewhere' } };
+    const session = await worker().start({
+      limits: { max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [spawn('asks'), waitForAll, say('ok')],
+        'default-1': [{ calls: [ask, ask] }, waitForAll, say('both')],
+        '*': [say('done')],
+      }),
+    });
+    for (const { approval_id: id } of await untilAsked(session, 2)) await decide(session, id, 'approve');
+    await session.untilFinal();
+    expect(await session.status('default-1')).toMatchObject({ status: 'completed', message: 'both' });
+    expect((await session.tree()).slots?.used).toBe(0);
+  });
+
   test('a decision that names no open question is refused, and costs no event', async () => {
     const session = await worker().start({ script: lines({ root: [say('ok')] }) });
     await session.untilFinal();

@@ -222,16 +222,17 @@ describe.concurrent('close_agent', () => {
     });
     await session.untilFinal('default-1');
     await session.agent('default-1').terminate('by hand');
+    await eventually(async () => expect((await session.tree()).agents[1]?.closed).toBe(true));
     gone.open();
     await session.untilFinal();
     expect(lastOutput(await session.items(), 'close_agent')).toEqual({
-      status: { completed: 'done' },
+      status: { errored: 'ended from outside' },
       closed: [],
     });
     expect((await session.tree()).agents[1]).toMatchObject({ status: 'errored', closed: true });
-    expect((await session.eventsOf('warning')).map(({ text }) => text)).toEqual([
-      `agent ${session.idOf('default-1')} was ended from outside`,
-    ]);
+    expect(await session.eventsOf('agent.status')).toContainEqual(
+      expect.objectContaining({ receiver_id: session.idOf('default-1'), status: 'errored', is_final: true }),
+    );
   });
 });
 
@@ -325,15 +326,14 @@ describe.concurrent('an agent whose parent or root is terminated', () => {
     const session = await worker().start({
       script: lines({
         root: [spawn('x'), say('ok')],
-        'default-1': [spawn('deeper'), say('done')],
-        'default-1/default-1': [() => gate.opened.then(() => say('for nobody'))],
+        'default-1': [() => gate.opened.then(() => say('for nobody'))],
       }),
     });
-    await session.untilFinal('default-1');
-    await session.agent('default-1').terminate('by hand');
+    await session.untilFinal();
+    await session.agent().terminate('by hand');
     gate.open();
-    await untilOver(session, 'default-1/default-1');
-    expect(await session.status('default-1/default-1')).toMatchObject({
+    await untilOver(session, 'default-1');
+    expect(await session.status('default-1')).toMatchObject({
       status: 'shutdown',
       message: 'for nobody',
       closed: true,

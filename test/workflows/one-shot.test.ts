@@ -20,6 +20,15 @@ describe.concurrent('a one-shot root', () => {
     expect(await session.status()).toMatchObject({ status: 'completed', closed: true, message: 'done' });
   });
 
+  test('settles though open agents hold slots, where those count', async () => {
+    const session = await worker().start({
+      session: { one_shot: true },
+      limits: { count: 'open' },
+      script: lines({ root: [spawn('x'), waitForAll, say('ok')], '*': [say('done')] }),
+    });
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'ok' });
+  });
+
   test('that answers while a child runs gets its result in one more turn', async () => {
     const gate = new Gate();
     const session = await worker().start({

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { ApprovalsView } from '../../protocol/index.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
-import { lines, never, type Script, say } from './script.ts';
+import { eventually } from './eventually.ts';
+import { call, lines, never, type Script, say, spawn, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { ScriptedWorker } from './scripted-worker.ts';
 import { expectSoundHistories } from './with-worker.ts';
@@ -45,6 +47,33 @@ async function afterUpdate(
   const types = (events ?? []).map(({ eventType }) => EventType[eventType ?? 0] ?? '');
   return types.slice(types.lastIndexOf('EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED')).slice(0, 3);
 }
+
+test('a decision on a question that came with it', async () => {
+  const worker = new ScriptedWorker(connections);
+  await worker.run();
+  const need = { kind: 'command', summary: 'x', reason: 'y', key: 'z' } as const;
+  const session = await worker.start({
+    tools: {
+      act: ({ approved }) => (approved ? 'done' : { output: '', success: false, needs_approval: need }),
+    },
+    script: lines({ root: [spawn('child'), waitForAll, say('ok')], '*': [call('act'), say('done')] }),
+  });
+  const approval = await eventually(async () => {
+    const { approvals } = await session.agent().query<ApprovalsView>('approvals');
+    expect(approvals).toHaveLength(1);
+    return approvals[0]?.approval_id;
+  });
+  await worker.stop();
+  const decided = session.agent().executeUpdate('decide_approval', {
+    args: [{ approval_id: approval, decision: 'approve' }],
+  });
+  await sleep(1_000);
+  await worker.run();
+  await decided;
+  await session.untilFinal();
+  await worker.stop();
+  await expectSoundHistories(worker);
+});
 
 const idle = (session: ScriptedSession) => session.untilFinal();
 const thinking = (session: ScriptedSession) => session.until('root', (view) => view.waiting_for === 'model');

@@ -31,7 +31,7 @@ export async function askApproval(
   else agent.postToRoot({ type: 'approval', approval });
   agent.report();
   try {
-    const verdict = await lendingSlot(agent, () =>
+    const verdict = await lendingSlot(agent, callId, () =>
       agent.verdicts.await(id, () => agent.closing !== undefined),
     );
     if (verdict === undefined) return { code: 'agent_closed', message: `agent ${agent.id} is closing` };

@@ -72,7 +72,8 @@ export function closeAgent(
     const closed = agent.acknowledgements.get(requestId)?.closed ?? [];
     agent.acknowledgements.delete(requestId);
     if (inTime && !gone) return closed;
-    const terminated = inTime ? [] : (await terminateAgents({ agent_id: id, reason: how.reason })).terminated;
+    // Of one that was ended from outside nobody has closed what is below it.
+    const { terminated } = await terminateAgents({ agent_id: id, reason: how.reason });
     markLost(
       agent,
       id,

@@ -30,8 +30,12 @@ export async function effectiveSettings(
     const refusal = await askApproval(agent, answer.needs_approval, request.callId);
     if (refusal !== undefined) throw new Refused(refusal);
     // The folder that was asked about, and no other that a link may lead to by now.
-    const { key: folder } = answer.needs_approval;
-    answer = await answerFor(agent, { ...asked, working_directory: folder, approved: true });
+    const { path: folder } = answer.needs_approval;
+    answer = await answerFor(agent, {
+      ...asked,
+      ...(folder === undefined ? {} : { working_directory: folder }),
+      approved: true,
+    });
   }
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());

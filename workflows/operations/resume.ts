@@ -4,6 +4,7 @@ import type { AgentId, ClosedAgentAnswer, WireStatus } from '../../protocol/inde
 import { wireStatus } from '../../protocol/status.ts';
 import { findClosedAgent } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
+import { noticeDeath } from './death.ts';
 import { requireBelow } from './ownership.ts';
 import { Refused } from './refused.ts';
 import { resolveAgent } from './resolve.ts';
@@ -92,11 +93,12 @@ async function startAgain(agent: AgentState, id: AgentId, recursive: boolean): P
   }
   const { identity, settings, note, run_id } = found;
   try {
-    await startAgentWorkflow(
+    const child = await startAgentWorkflow(
       { identity, settings, restore: { kind: 'resume', run_id } },
       note,
       WorkflowIdReusePolicy.ALLOW_DUPLICATE,
     );
+    noticeDeath(agent, id, child);
   } catch (error) {
     if (holdsSlot) cancelReservation(agent, id);
     const reason = error instanceof Error ? error.message : String(error);

@@ -55,13 +55,20 @@ async function untilGranted(agent: AgentState, requestId: string): Promise<void>
   }
 }
 
-/** Gives the slot to others while this agent waits, and takes it again afterwards, also when it was interrupted. */
-export async function lendingSlot<T>(agent: AgentState, wait: () => Promise<T>): Promise<T> {
-  if (agent.isRoot) return wait();
-  tell(agent, { kind: 'lend', agent_id: agent.id });
-  const result = await wait();
-  if (!CancellationScope.current().consideredCancelled) await takeSlot(agent);
-  return result;
+/**
+ * Gives the slot to others while this agent waits, and takes it again afterwards. Calls that wait side by side lend it
+ * once, and the last of them takes it back. A call that a client has made by hand has no slot to lend: the turn beside
+ * it, if there is one, works on.
+ */
+export async function lendingSlot<T>(agent: AgentState, callId: string, wait: () => Promise<T>): Promise<T> {
+  if (agent.isRoot || agent.operations.has(callId)) return wait();
+  if (agent.lenders++ === 0) tell(agent, { kind: 'lend', agent_id: agent.id });
+  try {
+    return await wait();
+  } finally {
+    const isLast = --agent.lenders === 0;
+    if (isLast && !CancellationScope.current().consideredCancelled) await takeSlot(agent);
+  }
 }
 
 /** Tells the ledger that the agent which a slot was reserved for has not come into being. */

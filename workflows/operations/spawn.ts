@@ -14,6 +14,7 @@ import { normalizeNote } from '../../protocol/messages.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import { noUsage } from '../../protocol/usage.ts';
 import type { AgentState } from '../agent-state.ts';
+import { noticeDeath } from './death.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { forkOf } from './fork-context.ts';
 import { Refused } from './refused.ts';
@@ -100,7 +101,8 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       ...(restore === undefined ? {} : { restore }),
     };
     try {
-      await startAgentWorkflow(input, note, WorkflowIdReusePolicy.REJECT_DUPLICATE);
+      const child = await startAgentWorkflow(input, note, WorkflowIdReusePolicy.REJECT_DUPLICATE);
+      noticeDeath(agent, id, child);
     } catch (error) {
       agent.children.remove(id);
       cancelSpawn(agent, id);

@@ -1,8 +1,10 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
   ChildWorkflowCancellationType,
+  type ChildWorkflowHandle,
   ParentClosePolicy,
   startChild,
+  type Workflow,
   type WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
 import { searchAttributesOf } from '../../protocol/agent-input.ts';
@@ -14,9 +16,9 @@ export async function startAgentWorkflow(
   input: AgentInput,
   note: string | undefined,
   workflowIdReusePolicy: WorkflowIdReusePolicy,
-): Promise<void> {
+): Promise<ChildWorkflowHandle<Workflow>> {
   const { identity, settings } = input;
-  await startChild(WORKFLOW_TYPE, {
+  return startChild(WORKFLOW_TYPE, {
     workflowId: identity.agent_id,
     args: [input],
     // Continue-as-new of the parent applies this policy to its children, so any other would end them.

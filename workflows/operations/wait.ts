@@ -77,7 +77,7 @@ async function untilSettled(
   agent.standing.waitingFor = 'agents';
   agent.report();
   try {
-    return await lendingSlot(agent, () =>
+    return await lendingSlot(agent, request.callId, () =>
       condition(over, timeout, { summary: `wait for ${ids.length} agents` }),
     );
   } finally {

@@ -316,7 +316,7 @@ test('another working directory is asked about by its real path, and taken when 
     expect(asked).toMatchObject({
       ok: false,
       error: { code: 'approval_unavailable', message: expect.stringContaining('needs an approval: ') },
-      needs_approval: { kind: 'directory', key: real },
+      needs_approval: { kind: 'directory', path: real },
     });
     const need = asked.ok ? undefined : asked.needs_approval;
     expect(need?.summary).toBe(`start an agent (explorer, sandbox read-only) in ${real}`);
@@ -333,7 +333,7 @@ test('a child of an agent in another directory is asked about anew', async () =>
   expect(
     await resolve({ working_directory: '..' }, { ...asking, inherited, cwd: join(folder, 'sub') }),
   ).toMatchObject({
-    needs_approval: { key: folder },
+    needs_approval: { path: folder },
   });
   const same = await resolve({ working_directory: '.' }, { ...asking, inherited, cwd: join(folder, 'sub') });
   expect(same).toMatchObject({ ok: true, settings: { working_directory: join(folder, 'sub') } });
