@@ -135,8 +135,10 @@ test('an open agent, a missing one and a stranger are told apart from what can b
 
 test('a run that is gone is not asked for again', async () => {
   const run = { agent_id: newId(), run_id: randomUUID() };
-  for (const reading of [createReadSnapshot(client)(run), createReadItems(client)({ ...run, to: 1 })]) {
-    await expect(reading).rejects.toMatchObject({
+  const readings = [() => createReadSnapshot(client)(run), () => createReadItems(client)({ ...run, to: 1 })];
+  // One after the other: a second one that failed meanwhile would be a rejection that nobody handles.
+  for (const reading of readings) {
+    await expect(reading()).rejects.toMatchObject({
       type: 'agent_not_resumable',
       nonRetryable: true,
       message: expect.stringContaining(run.run_id),
