@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { preloadModules } from './worker/workflow-code.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 process.chdir(root);
@@ -27,7 +26,6 @@ const silent = { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn
 const { code } = await bundleWorkflowCode({
   workflowsPath: `${root}${next}/workflows/index.js`,
   payloadConverterPath: `${root}${next}/codec/payload-converter.js`,
-  preloadModules: preloadModules(),
   logger: silent,
 });
 writeFileSync(`${next}/workflow-bundle.js`, withoutSourceMap(code));

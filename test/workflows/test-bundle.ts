@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { payloadConverterPath } from '../../codec/index.ts';
-import { preloadModules } from '../../worker/workflow-code.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const interceptors = fileURLToPath(new URL('./test-interceptors.ts', import.meta.url));
@@ -25,7 +24,6 @@ async function make(): Promise<{ codePath: string }> {
     workflowsPath: join(repository, 'workflows', 'index.ts'),
     workflowInterceptorModules: [interceptors],
     payloadConverterPath: payloadConverterPath(),
-    preloadModules: preloadModules(),
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
   });
   mkdirSync(cache, { recursive: true });
