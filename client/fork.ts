@@ -11,6 +11,7 @@ import {
   QUERIES,
   type SessionSettings,
   sessionOf,
+  settledLength,
   TASK_SHOWN,
   textMessage,
 } from '../protocol/index.ts';
@@ -89,16 +90,4 @@ async function itemsCarried(line: AgentLine, runId: string, nth: number | undefi
     `agent ${line.id} has ${messages.length} user messages; there is no message ${nth}.`,
     { hint: 'Without a number the whole conversation is taken.' },
   );
-}
-
-/** The items before an answer whose calls have no outputs yet: a conversation that any provider takes. */
-export function settledLength(items: readonly Item[]): number {
-  const answered = new Set(items.flatMap((item) => (item.type === 'tool_output' ? [item.call_id] : [])));
-  const open = items.findIndex((item) => item.type === 'tool_call' && !answered.has(item.call_id));
-  if (open < 0) return items.length;
-  return items.findLastIndex((item, index) => index < open && !isMade(item)) + 1;
-}
-
-function isMade({ type }: Item): boolean {
-  return type === 'assistant_message' || type === 'reasoning' || type === 'tool_call';
 }

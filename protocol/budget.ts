@@ -1,9 +1,11 @@
+import type { AgentId } from './ids.ts';
+
 /** The tokens of a session (`agents.max_tokens`), counted by the root and by nobody else. */
 
 /** Asked before a model call of a session that has a budget. */
 export interface BudgetRequest {
   request_id: string;
-  from: string;
+  from: AgentId;
   /** Tokens that the asking agent has used so far, over its whole life. */
   spent: number;
 }

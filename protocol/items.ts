@@ -80,3 +80,15 @@ export function plainText(content: readonly ContentPart[]): string {
     })
     .join('\n');
 }
+
+/** The items before an answer whose calls have no outputs yet: a conversation that any provider takes. */
+export function settledLength(items: readonly Item[]): number {
+  const answered = new Set(items.flatMap((item) => (item.type === 'tool_output' ? [item.call_id] : [])));
+  const open = items.findIndex((item) => item.type === 'tool_call' && !answered.has(item.call_id));
+  if (open < 0) return items.length;
+  return items.findLastIndex((item, index) => index < open && !isMade(item)) + 1;
+}
+
+function isMade({ type }: Item): boolean {
+  return type === 'assistant_message' || type === 'reasoning' || type === 'tool_call';
+}

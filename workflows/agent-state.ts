@@ -239,6 +239,16 @@ export class AgentState {
     this.outbox.post(this.identity.session_id, mail, () => this.#orphaned('root'));
   }
 
+  /** Asks the root something, and waits for its answer; undefined when this agent closes first. */
+  askRoot<A extends { request_id: string }>(
+    question: Mail,
+    answers: Requests<A>,
+    requestId: string,
+  ): Promise<A | undefined> {
+    this.postToRoot(question);
+    return answers.await(requestId, () => this.closing !== undefined);
+  }
+
   #orphaned(whose: 'parent' | 'root'): void {
     if (this.closing !== undefined) return;
     this.orders.push({ type: 'shutdown', reason: `the ${whose} of this agent is gone` });

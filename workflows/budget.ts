@@ -30,14 +30,13 @@ export class Budget {
   }
 
   answer({ request_id, from, spent }: BudgetRequest): BudgetAnswer {
-    const agent = from as AgentId;
-    this.#spent.set(agent, spent);
-    this.#leases.delete(agent);
+    this.#spent.set(from, spent);
+    this.#leases.delete(from);
     const used = this.#used;
     const outcome = budgetOutcome(used, this.#limit);
     const lease = outcome === 'go' ? Math.floor((this.#open - used - this.#leased) * LEASED) : 0;
     if (lease < LEAST_LEASE) return { request_id, outcome, used, limit: this.#limit };
-    this.#leases.set(agent, spent + lease);
+    this.#leases.set(from, spent + lease);
     return { request_id, outcome, used, limit: this.#limit, until: spent + lease };
   }
 

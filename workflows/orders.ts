@@ -108,8 +108,7 @@ function read(agent: AgentState, mail: Mail): void {
       return;
     case 'budget': {
       const answer = agent.tree?.budget?.answer(mail.request);
-      if (answer !== undefined)
-        agent.outbox.post(mail.request.from as AgentId, { type: 'budget_answer', answer });
+      if (answer !== undefined) agent.outbox.post(mail.request.from, { type: 'budget_answer', answer });
       return;
     }
     case 'budget_answer':

@@ -2,7 +2,6 @@ import type { AgentInput, Item, SnapshotPage } from '../protocol/index.ts';
 import { readItems, readSnapshot } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
-import type { Conversation } from './conversation.ts';
 
 /** Bringing agents back, and new ones up, from what an earlier run holds. */
 
@@ -39,18 +38,4 @@ export function snapshotPage(agent: AgentState, from = 0, to?: number): Snapshot
     state: from > 0 ? null : { ...carry, conversation: { ...carry.conversation, items: [] } },
     page: conversation.page(from, to),
   };
-}
-
-/** The items before the answer that is being worked on: a conversation that any provider takes. */
-export function settledCount(conversation: Conversation): number {
-  const { items } = conversation;
-  const answered = new Set(items.flatMap((item) => (item.type === 'tool_output' ? [item.call_id] : [])));
-  const open = items.findIndex((item) => item.type === 'tool_call' && !answered.has(item.call_id));
-  if (open < 0) return items.length;
-  const before = items.findLastIndex((item, index) => index < open && !isMade(item));
-  return before + 1;
-}
-
-function isMade(item: Item): boolean {
-  return item.type === 'assistant_message' || item.type === 'reasoning' || item.type === 'tool_call';
 }

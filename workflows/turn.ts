@@ -24,7 +24,6 @@ export async function runTurn(agent: AgentState): Promise<TurnOutcome | 'continu
   const running = new RunningTurn();
   agent.running = running;
   agent.tokensLeased = 0;
-  agent.lenders = 0;
   const clock = watchTheClock(agent, running);
   try {
     return await running.scope.run(() => takeSteps(agent, running));

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { settledLength } from '../../client/fork.ts';
 import { CadreClient } from '../../client/index.ts';
-import { type AgentId, newRootId, textMessage } from '../../protocol/index.ts';
+import { type AgentId, newRootId, settledLength, textMessage } from '../../protocol/index.ts';
 import { Gate } from '../workflows/gate.ts';
 import { call, heard, lines, say, spawn, waitForAll } from '../workflows/script.ts';
 import { withWorker } from '../workflows/with-worker.ts';

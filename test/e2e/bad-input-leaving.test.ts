@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentView } from '../../protocol/index.ts';
-import { CadreHome, type Running, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, playing, type Running } from './cadre-home.ts';
 import { expectNoStack, failureOf } from './failures.ts';
 
 /** Two processes a test, several tests at a time, and other work beside them. */
@@ -21,14 +21,7 @@ interface Session {
   stop(): void;
 }
 
-const script = (name: string): string[] => [
-  '-c',
-  'model_provider=script',
-  '-c',
-  `model_providers.script.script="${join(SCRIPTS, name)}"`,
-];
-
-const LISTEN = script('listen.yaml');
+const LISTEN = playing('listen.yaml');
 
 async function listening(name: string, ...args: string[]): Promise<Session> {
   // Of its own also when the test is tried again.
@@ -89,7 +82,7 @@ test.concurrent('Ctrl-C twice leaves the session running, with a worker in the b
 test.concurrent('--timeout leaves the session running and ends with 6', async () => {
   const cwd = join(home.folder, 'timeout');
   mkdirSync(cwd);
-  const running = home.start(['run', 'listen', ...script('listen-again.yaml'), '--timeout', '3', '--json'], {
+  const running = home.start(['run', 'listen', ...playing('listen-again.yaml'), '--timeout', '3', '--json'], {
     cwd,
   });
   const [, id = ''] = await running.says(/session (a\w{12})/);
@@ -168,7 +161,7 @@ test.concurrent('events -f: Ctrl-C ends it', async () => {
 test.concurrent('steps that are used up end run with 6, and what was handed back is told', async () => {
   const cwd = join(home.folder, 'steps');
   mkdirSync(cwd);
-  const ended = await home.run(['run', 'go on', '--max-steps', '2', '--json', ...script('endless.yaml')], {
+  const ended = await home.run(['run', 'go on', '--max-steps', '2', '--json', ...playing('endless.yaml')], {
     cwd,
   });
   const failed = failureOf(ended);

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentView } from '../../protocol/index.ts';
-import { CadreHome, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, playing, SCRIPTS } from './cadre-home.ts';
 import { expectNoStack, fails, failureOf } from './failures.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -11,12 +11,7 @@ const home = new CadreHome();
 beforeAll(() => mkdirSync(home.folder, { recursive: true }));
 afterAll(() => home.remove());
 
-const KEYS = [
-  '-c',
-  'model_provider=script',
-  '-c',
-  `model_providers.script.script="${join(SCRIPTS, 'keys.yaml')}"`,
-];
+const KEYS = playing('keys.yaml');
 
 test('a session on a queue without a worker waits, and the command says for what; a worker that comes takes it up', async () => {
   const options = { cwd: home.folder, env: { COLOR: 'of the client' } };

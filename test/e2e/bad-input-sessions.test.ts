@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AgentEvent, AgentView, Item } from '../../protocol/index.ts';
-import { CadreHome, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, playing } from './cadre-home.ts';
 import { expectNoStack, fails } from './failures.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -10,13 +10,6 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 const home = new CadreHome();
 beforeAll(() => mkdirSync(home.folder, { recursive: true }));
 afterAll(() => home.remove());
-
-const script = (name: string): string[] => [
-  '-c',
-  'model_provider=script',
-  '-c',
-  `model_providers.script.script="${join(SCRIPTS, name)}"`,
-];
 
 /** A command about an agent, with what else it needs. */
 const about = (id: string): Record<string, string[]> => ({
@@ -70,7 +63,7 @@ describe('an id that nobody has', () => {
 describe('a session that is closed', () => {
   let id = '';
   beforeAll(async () => {
-    const run = await home.json<{ session_id: string }>(['run', 'look', ...script('keys.yaml')], {
+    const run = await home.json<{ session_id: string }>(['run', 'look', ...playing('keys.yaml')], {
       cwd: home.folder,
     });
     id = run.session_id;
@@ -131,7 +124,7 @@ describe('a session that is closed', () => {
 async function abandoned(name: string): Promise<{ id: string; cwd: string }> {
   const cwd = join(home.folder, name);
   mkdirSync(cwd);
-  const running = home.start(['run', 'listen', ...script('listen.yaml')], { cwd });
+  const running = home.start(['run', 'listen', ...playing('listen.yaml')], { cwd });
   const [, id = ''] = await running.says(/session (a\w{12})/);
   await running.says(/shell · /);
   running.child.kill('SIGKILL');

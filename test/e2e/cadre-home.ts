@@ -8,6 +8,11 @@ import { fileURLToPath } from 'node:url';
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 export const SCRIPTS = fileURLToPath(new URL('./scripts', import.meta.url));
 
+/** The options of a command whose model is played by a script. */
+export function playing(script: string): string[] {
+  return ['-c', 'model_provider=script', '-c', `model_providers.script.script="${join(SCRIPTS, script)}"`];
+}
+
 export interface Ended {
   code: number | null;
   stdout: string;

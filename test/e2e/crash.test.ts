@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { CadreHome, pidsOf, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, pidsOf, playing } from './cadre-home.ts';
 
 const ROUNDS = Number(process.env.CADRE_CRASH_ROUNDS ?? 20);
 /** Rounds at the same time, each with a home and a server of its own. */
@@ -10,13 +10,6 @@ const LANES = 4;
 /** From the session's start to its end, and a little more: the kill comes somewhere in it. */
 const RUN_MS = 5_000;
 const ANSWER = 'report of child one; report of child two; report of child three';
-
-const script = (wire: string) => [
-  '-c',
-  'model_provider=script',
-  '-c',
-  `model_providers.script.script="${join(SCRIPTS, wire)}"`,
-];
 
 /** Numbers in [0, 1) that a seed determines, so that a failing round can be run again. */
 function randomFrom(seed: number): () => number {
@@ -45,7 +38,7 @@ async function round(number: number, seed: number): Promise<boolean> {
   const what = `round ${number}, seed ${seed}, killed after ${Math.round(killAfter)} ms`;
   try {
     mkdirSync(home.folder);
-    const run = home.start(['run', 'the tree', ...script('tree.yaml')], { cwd: home.folder });
+    const run = home.start(['run', 'the tree', ...playing('tree.yaml')], { cwd: home.folder });
     const [, id = ''] = await run.says(/session (a\w{12})/);
     await sleep(killAfter);
     home.killAll(ownPids(home));

@@ -3,15 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentView } from '../../protocol/index.ts';
-import { CadreHome, pidsOf, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, pidsOf, playing } from './cadre-home.ts';
 
 const home = new CadreHome();
-const script = [
-  '-c',
-  'model_provider=script',
-  '-c',
-  `model_providers.script.script="${join(SCRIPTS, 'interrupt.yaml')}"`,
-];
+const script = playing('interrupt.yaml');
 
 beforeAll(() => mkdirSync(home.folder, { recursive: true }));
 afterAll(() => home.remove());

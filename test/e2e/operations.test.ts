@@ -2,16 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentView, Item } from '../../protocol/index.ts';
-import { CadreHome, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, playing } from './cadre-home.ts';
 import { fails } from './failures.ts';
 
 const home = new CadreHome();
-const SCRIPT = [
-  '-c',
-  'model_provider=script',
-  '-c',
-  `model_providers.script.script="${join(SCRIPTS, 'ask.yaml')}"`,
-];
+const SCRIPT = playing('ask.yaml');
 
 beforeAll(() => mkdirSync(home.folder, { recursive: true }));
 afterAll(() => home.remove());

@@ -2,22 +2,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentView } from '../../protocol/index.ts';
-import { CadreHome, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, playing } from './cadre-home.ts';
 
 const home = new CadreHome();
-const script = (name: string): string[] => [
-  '-c',
-  'model_provider=script',
-  '-c',
-  `model_providers.script.script="${join(SCRIPTS, name)}"`,
-];
 
 beforeAll(() => mkdirSync(home.folder, { recursive: true }));
 afterAll(() => home.remove());
 
 test('two runs at once share one server, keep their environments apart, and one survives the death of the other', async () => {
   const start = (color: string) =>
-    home.start(['run', 'what do you see', ...script('keys.yaml')], {
+    home.start(['run', 'what do you see', ...playing('keys.yaml')], {
       cwd: home.folder,
       env: { COLOR: color, MY_API_KEY: `secret-of-${color}` },
     });
@@ -35,7 +29,7 @@ test('two runs at once share one server, keep their environments apart, and one 
 });
 
 test('run --detach prints the id and returns; the session ends by itself, and so does its worker', async () => {
-  const detached = await home.run(['run', '--detach', 'the tree', ...script('tree.yaml')], {
+  const detached = await home.run(['run', '--detach', 'the tree', ...playing('tree.yaml')], {
     cwd: home.folder,
   });
   const id = detached.stdout.trim();
@@ -52,7 +46,7 @@ test('run --detach prints the id and returns; the session ends by itself, and so
 });
 
 test('a one-shot root that answers while a child still runs hears of it in one more turn, with the client gone', async () => {
-  const run = home.start(['run', 'answer early', ...script('early-answer.yaml')], { cwd: home.folder });
+  const run = home.start(['run', 'answer early', ...playing('early-answer.yaml')], { cwd: home.folder });
   const [, id = ''] = await run.says(/session (a\w{12})/);
   await run.says(/I answer early/);
   run.child.kill('SIGKILL');
@@ -70,7 +64,7 @@ test('a one-shot root that answers while a child still runs hears of it in one m
 });
 
 test('attach follows a session that nobody works for, and works for it', async () => {
-  const run = home.start(['run', 'the tree', ...script('tree.yaml')], { cwd: home.folder });
+  const run = home.start(['run', 'the tree', ...playing('tree.yaml')], { cwd: home.folder });
   const [, id = ''] = await run.says(/session (a\w{12})/);
   run.child.kill('SIGKILL');
   await run.ended;
@@ -82,7 +76,7 @@ test('attach follows a session that nobody works for, and works for it', async (
 test('the task may come from standard input, and the answer go to a file', async () => {
   const file = join(home.root, 'answer.txt');
   writeFileSync(join(home.folder, 'marker.txt'), 'x');
-  const { code, stdout } = await home.run(['run', '-', '-o', file, ...script('keys.yaml')], {
+  const { code, stdout } = await home.run(['run', '-', '-o', file, ...playing('keys.yaml')], {
     cwd: home.folder,
     input: 'what do you see\n',
     env: { COLOR: 'gray' },

@@ -4,15 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentView } from '../../protocol/index.ts';
-import { CadreHome, type Running, type RunOptions, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, playing, type Running, type RunOptions } from './cadre-home.ts';
 
 const home = new CadreHome();
-const SCRIPT = [
-  '-c',
-  'model_provider=script',
-  '-c',
-  `model_providers.script.script="${join(SCRIPTS, 'ask.yaml')}"`,
-];
+const SCRIPT = playing('ask.yaml');
 const UNTRUSTED = ['-a', 'untrusted', ...SCRIPT];
 /** Longer than what was typed before a question could be read. */
 const READ_MS = 1_000;

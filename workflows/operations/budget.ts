@@ -23,8 +23,7 @@ export async function askBudget(agent: AgentState): Promise<BudgetAnswer | undef
 
 async function askRoot(agent: AgentState, request: BudgetRequest): Promise<BudgetAnswer | undefined> {
   if (agent.isRoot) return agent.tree?.budget?.answer(request);
-  agent.postToRoot({ type: 'budget', request });
-  return agent.budgetAnswers.await(request.request_id, () => agent.closing !== undefined);
+  return agent.askRoot({ type: 'budget', request }, agent.budgetAnswers, request.request_id);
 }
 
 function stricter(own: BudgetAnswer, ofSession: BudgetAnswer): BudgetAnswer {

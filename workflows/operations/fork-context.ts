@@ -1,7 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { AgentId, AgentSettings, Presented, Restore } from '../../protocol/index.ts';
+import { settledLength } from '../../protocol/items.ts';
 import type { AgentState } from '../agent-state.ts';
-import { settledCount } from '../restore.ts';
 
 /** A fork of a fork is shown what the first one was shown. */
 export function presentedBy({ settings, identity }: AgentState): Presented {
@@ -29,7 +29,7 @@ export function forkOf(
     kind: 'fork',
     agent_id: agent.id,
     run_id: workflowInfo().runId,
-    to: settledCount(agent.conversation),
+    to: settledLength(agent.conversation.items),
     notice: lines.join('\n'),
   };
 }

@@ -71,8 +71,7 @@ const MESSAGE_LISTED = 300;
 
 async function ask(agent: AgentState, request: ListRequest): Promise<ListAnswer | undefined> {
   if (agent.isRoot) return answerList(agent, request);
-  agent.postToRoot({ type: 'list', request });
-  return agent.listAnswers.await(request.request_id, () => agent.closing !== undefined);
+  return agent.askRoot({ type: 'list', request }, agent.listAnswers, request.request_id);
 }
 
 function isInScope(view: AgentView, { scope, from }: ListRequest): boolean {

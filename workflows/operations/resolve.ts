@@ -62,8 +62,8 @@ function ownAgent(agent: AgentState, reference: string): AgentId | undefined {
 async function lookup(agent: AgentState, references: string[], watch: boolean) {
   const request: Lookup = { request_id: agent.nextId('requests'), from: agent.id, references, watch };
   if (agent.isRoot) return answerLookup(agent, request).found;
-  agent.postToRoot({ type: 'lookup', lookup: request });
-  const answer = await agent.lookupAnswers.await(request.request_id, () => agent.closing !== undefined);
+  const mail = { type: 'lookup', lookup: request } as const;
+  const answer = await agent.askRoot(mail, agent.lookupAnswers, request.request_id);
   return answer?.found ?? [];
 }
 

@@ -8,7 +8,7 @@ import { noticeDeath } from './death.ts';
 import { requireBelow } from './ownership.ts';
 import { Refused } from './refused.ts';
 import { resolveAgent } from './resolve.ts';
-import { cancelReservation, reserveFor } from './slot.ts';
+import { releaseSlot, reserveFor } from './slot.ts';
 import { startAgentWorkflow } from './start-agent.ts';
 
 export interface ResumeResult {
@@ -100,7 +100,7 @@ async function startAgain(agent: AgentState, id: AgentId, recursive: boolean): P
     );
     noticeDeath(agent, id, child);
   } catch (error) {
-    if (holdsSlot) cancelReservation(agent, id);
+    if (holdsSlot) releaseSlot(agent, id, true);
     const reason = error instanceof Error ? error.message : String(error);
     throw new Refused({ code: 'internal', message: `agent ${id} could not be started again: ${reason}` });
   }

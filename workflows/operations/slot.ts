@@ -76,11 +76,6 @@ export function cancelSpawn(agent: AgentState, unborn: AgentId): void {
   tell(agent, { kind: 'cancel_spawn', agent_id: unborn });
 }
 
-/** Tells the ledger that an agent which was to come back has not. */
-export function cancelReservation(agent: AgentState, holder: AgentId): void {
-  tell(agent, { kind: 'release', agent_id: holder, closed: true });
-}
-
 /** Tells the ledger that an agent works no more, for one that cannot say so itself. */
 export function releaseSlot(agent: AgentState, holder: AgentId, closed: boolean): void {
   tell(agent, { kind: 'release', agent_id: holder, closed });
