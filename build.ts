@@ -25,6 +25,7 @@ chmodSync(`${next}/cli/main.js`, 0o755);
 const silent = { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error };
 const { code } = await bundleWorkflowCode({
   workflowsPath: `${root}${next}/workflows/index.js`,
+  preloadModules: [`${root}${next}/workflows/preload.js`],
   payloadConverterPath: `${root}${next}/codec/payload-converter.js`,
   logger: silent,
 });

@@ -22,6 +22,7 @@ async function make(): Promise<{ codePath: string }> {
   if (existsSync(codePath)) return { codePath };
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(repository, 'workflows', 'index.ts'),
+    preloadModules: [join(repository, 'workflows', 'preload.ts')],
     workflowInterceptorModules: [interceptors],
     payloadConverterPath: payloadConverterPath(),
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
