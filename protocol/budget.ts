@@ -1,8 +1,11 @@
 import type { AgentId } from './ids.ts';
 
-/** The tokens of a session (`agents.max_tokens`), counted by the root and by nobody else. */
+/**
+ * The tokens of a session (`agents.max_tokens`) and the shares that agents have of them, counted by the root and by
+ * nobody else.
+ */
 
-/** Asked before a model call of a session that has a budget. */
+/** Asked before a model call of an agent that has a limit of tokens. */
 export interface BudgetRequest {
   request_id: string;
   from: AgentId;
@@ -10,15 +13,22 @@ export interface BudgetRequest {
   spent: number;
 }
 
-/** `last`: one more call, without tools, for a last report; `stop`: no call at all. */
-export type BudgetOutcome = 'go' | 'last' | 'stop';
+export type BudgetAnswer =
+  | {
+      request_id: string;
+      outcome: 'go';
+      /** No need to ask again before the agent has spent so many over its whole life. */
+      until?: number;
+    }
+  | ({ request_id: string } & BudgetRefusal);
 
-export interface BudgetAnswer {
-  request_id: string;
-  outcome: BudgetOutcome;
-  /** Tokens used in the whole session, and its limit. */
+/** A limit that is reached. */
+export interface BudgetRefusal {
+  /** `last`: one more call, without tools, for a last report; `stop`: no call at all. */
+  outcome: 'last' | 'stop';
+  /** Whose limit it is: the root's is that of the session, any other a share. */
+  holder: AgentId;
+  /** Tokens used by the holder and all agents below it, and the limit. */
   used: number;
   limit: number;
-  /** With `go`: no need to ask again before the agent has spent so many over its whole life. */
-  until?: number;
 }

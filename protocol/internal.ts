@@ -208,13 +208,16 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
   }),
   z.looseObject({
     type: z.literal('budget_answer'),
-    answer: z.looseObject({
-      request_id,
-      outcome: z.enum(['go', 'last', 'stop']),
-      used: z.number(),
-      limit: z.number(),
-      until: z.number().optional(),
-    }),
+    answer: z.discriminatedUnion('outcome', [
+      z.looseObject({ request_id, outcome: z.literal('go'), until: z.number().optional() }),
+      z.looseObject({
+        request_id,
+        outcome: z.enum(['last', 'stop']),
+        holder: agentIdSchema,
+        used: z.number(),
+        limit: z.number(),
+      }),
+    ]),
   }),
   z.looseObject({
     type: z.literal('list'),

@@ -35,6 +35,8 @@ export interface AgentView {
   working_directory: string;
   source: Source;
   usage: Usage;
+  /** Tokens that it may use together with all agents below it: a share, or what bounds the whole session. */
+  max_tokens?: number;
   children: AgentId[];
   /** A root that closes by itself when all has settled. */
   one_shot?: boolean;

@@ -180,6 +180,7 @@ export class AgentState {
       working_directory: settings.working_directory,
       source: identity.source,
       usage: standing.usage,
+      ...(settings.limits.max_tokens === undefined ? {} : { max_tokens: settings.limits.max_tokens }),
       children: this.children.ids,
       ...(this.session?.one_shot === true ? { one_shot: true } : {}),
       status_since: new Date(standing.since).toISOString(),

@@ -74,6 +74,7 @@ async function applyRole(self: AgentState, surface: Surface): Promise<void> {
   const answer = await rootRole(self);
   if (answer.ok) {
     self.settings = answer.settings;
+    self.tree?.budget.bound(self.id, answer.settings.limits.max_tokens);
     surface.showSettings();
     return;
   }

@@ -1,11 +1,13 @@
-import type { AgentId, BudgetAnswer, BudgetRequest } from '../protocol/index.ts';
+import { isBelow, parentOf } from '../protocol/ids.ts';
+import type { AgentId, BudgetAnswer, BudgetRefusal, BudgetRequest } from '../protocol/index.ts';
 
 export interface BudgetCarry {
+  limits: [AgentId, number][];
   spent: [AgentId, number][];
   leases: [AgentId, number][];
 }
 
-/** This part of a budget stays for last reports. */
+/** This part of a limit stays for last reports. */
 const RESERVED = 0.1;
 /** Of what is free, one agent gets this part at once, so that it need not ask before each model call. */
 const LEASED = 1 / 32;
@@ -13,64 +15,111 @@ const LEASED = 1 / 32;
 const LEAST_LEASE = 1_000;
 
 /**
- * The tokens of a session, counted by the root. An agent asks before a model call, and gets a part of what is free to
- * spend without asking again; all such leases together are never more than what is free.
+ * The tokens of a session, counted by the root. A limit is an agent's, and bounds it with all agents below it: that of
+ * the root is the session's budget, that of any other agent its share. A limited agent asks before a model call, and
+ * gets a part of what is free to spend without asking again; under each limit all such leases together are never more
+ * than what is free.
  */
 export class Budget {
-  readonly #limit: number;
+  /** The root's, and of others those that are tighter than every limit above them. */
+  readonly #limits: Map<AgentId, number>;
   readonly #spent: Map<AgentId, number>;
   /** How many tokens an agent may have spent, over its whole life, before it asks again. */
   readonly #leases: Map<AgentId, number>;
 
-  /** @param limit tokens, of all agents together */
-  constructor(limit: number, carry: BudgetCarry = { spent: [], leases: [] }) {
-    this.#limit = limit;
-    this.#spent = new Map(carry.spent);
-    this.#leases = new Map(carry.leases);
+  constructor(carry?: Partial<BudgetCarry>) {
+    this.#limits = new Map(carry?.limits);
+    this.#spent = new Map(carry?.spent);
+    this.#leases = new Map(carry?.leases);
+  }
+
+  /** What an agent may use with all below it, in tokens. No limit, or one that its parents' imply, changes nothing. */
+  bound(agent: AgentId, limit: number | undefined): void {
+    if (limit !== undefined && this.#limitsOf(agent).every(([, tokens]) => limit < tokens)) {
+      this.#limits.set(agent, limit);
+    }
   }
 
   answer({ request_id, from, spent }: BudgetRequest): BudgetAnswer {
-    this.#spent.set(from, spent);
+    this.#spend(from, spent);
     this.#leases.delete(from);
-    const used = this.#used;
-    const outcome = budgetOutcome(used, this.#limit);
-    const lease = outcome === 'go' ? Math.floor((this.#open - used - this.#leased) * LEASED) : 0;
-    if (lease < LEAST_LEASE) return { request_id, outcome, used, limit: this.#limit };
+    let free = Number.POSITIVE_INFINITY;
+    let refusal: BudgetRefusal | undefined;
+    for (const [holder, limit] of this.#limitsOf(from)) {
+      const used = this.#sum(holder, (agent) => this.#spent.get(agent) ?? 0);
+      const outcome = outcomeOf(used, limit);
+      if (outcome === 'go') {
+        const leased = this.#sum(holder, (agent) => this.#leasedTo(agent));
+        free = Math.min(free, openOf(limit) - used - leased);
+      } else if (refusal?.outcome !== 'stop' && refusal?.outcome !== outcome) {
+        refusal = { outcome, holder, used, limit };
+      }
+    }
+    if (refusal !== undefined) return { request_id, ...refusal };
+    const lease = Math.floor(free * LEASED);
+    if (lease < LEAST_LEASE || lease === Number.POSITIVE_INFINITY) return { request_id, outcome: 'go' };
     this.#leases.set(from, spent + lease);
-    return { request_id, outcome, used, limit: this.#limit, until: spent + lease };
+    return { request_id, outcome: 'go', until: spent + lease };
   }
 
   /** What an agent has spent by its report; one whose turn has ended gives its lease back. */
   report(agent: AgentId, spent: number, isFinal: boolean): void {
-    this.#spent.set(agent, Math.max(spent, this.#spent.get(agent) ?? 0));
+    this.#spend(agent, spent);
     if (isFinal) this.#leases.delete(agent);
   }
 
-  /** Tokens that go before the reserve. */
-  get #open(): number {
-    return this.#limit * (1 - RESERVED);
+  /** An agent that can spend nothing any more. */
+  lost(agent: AgentId): void {
+    this.#leases.delete(agent);
   }
 
-  get #used(): number {
-    let used = 0;
-    for (const spent of this.#spent.values()) used += spent;
-    return used;
+  /** An agent that has not come into being. */
+  forget(agent: AgentId): void {
+    this.#limits.delete(agent);
   }
 
-  /** Tokens that are promised and not spent. */
-  get #leased(): number {
-    let leased = 0;
-    for (const [agent, until] of this.#leases) leased += Math.max(0, until - (this.#spent.get(agent) ?? 0));
-    return leased;
+  #spend(agent: AgentId, spent: number): void {
+    // Limits are there before those whom they bind.
+    if (this.#limitsOf(agent).length === 0) return;
+    this.#spent.set(agent, Math.max(spent, this.#spent.get(agent) ?? 0));
+  }
+
+  /** Tokens that are promised to an agent, and that it has not spent. */
+  #leasedTo(agent: AgentId): number {
+    return Math.max(0, (this.#leases.get(agent) ?? 0) - (this.#spent.get(agent) ?? 0));
+  }
+
+  /** The limits that bind an agent, from the root's down to its own. */
+  #limitsOf(agent: AgentId): [AgentId, number][] {
+    const limits: [AgentId, number][] = [];
+    for (let at: AgentId | undefined = agent; at !== undefined; at = parentOf(at)) {
+      const limit = this.#limits.get(at);
+      if (limit !== undefined) limits.unshift([at, limit]);
+    }
+    return limits;
+  }
+
+  /** Over an agent and all below it that have ever asked or reported. */
+  #sum(holder: AgentId, tokensOf: (agent: AgentId) => number): number {
+    let sum = 0;
+    for (const agent of this.#spent.keys()) {
+      if (agent === holder || isBelow(agent, holder)) sum += tokensOf(agent);
+    }
+    return sum;
   }
 
   get carry(): BudgetCarry {
-    return { spent: [...this.#spent], leases: [...this.#leases] };
+    return { limits: [...this.#limits], spent: [...this.#spent], leases: [...this.#leases] };
   }
 }
 
-/** What one may still do who has used so many of so many tokens. */
-export function budgetOutcome(used: number, limit: number): BudgetAnswer['outcome'] {
+/** Tokens that go before the reserve. */
+function openOf(limit: number): number {
+  return limit * (1 - RESERVED);
+}
+
+/** What one may still do where so many of so many tokens are used. */
+function outcomeOf(used: number, limit: number): BudgetAnswer['outcome'] {
   if (used >= limit) return 'stop';
-  return used >= limit * (1 - RESERVED) ? 'last' : 'go';
+  return used >= openOf(limit) ? 'last' : 'go';
 }

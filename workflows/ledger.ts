@@ -53,7 +53,7 @@ export function recordReport(root: AgentState, report: Report): boolean {
   const change = tree?.apply(report);
   if (tree === undefined || change === undefined) return false;
   const { agent_id: id, is_final: isFinal, closed, usage } = report.view;
-  tree.budget?.report(id, usage.total_tokens, isFinal);
+  tree.budget.report(id, usage.total_tokens, isFinal);
   if (closed) {
     grant(root, tree.slots.closed(id));
     tree.unwatch(id);

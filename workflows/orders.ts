@@ -107,7 +107,7 @@ function read(agent: AgentState, mail: Mail): void {
       agent.verdicts.answer(mail.verdict);
       return;
     case 'budget': {
-      const answer = agent.tree?.budget?.answer(mail.request);
+      const answer = agent.tree?.budget.answer(mail.request);
       if (answer !== undefined) agent.outbox.post(mail.request.from, { type: 'budget_answer', answer });
       return;
     }

@@ -20,8 +20,7 @@ const MESSAGE_SHOWN = 4_000;
 export class SessionTree {
   readonly slots: Slots;
   readonly approvals: Approvals;
-  /** Where the session has a limit of tokens. */
-  readonly budget: Budget | undefined;
+  readonly budget: Budget;
   readonly #session: SessionId;
   readonly #reports: Map<AgentId, Report>;
   readonly #watchers: Map<AgentId, Set<AgentId>>;
@@ -30,7 +29,8 @@ export class SessionTree {
     this.#session = session;
     this.slots = new Slots(limits, carry?.slots);
     this.approvals = new Approvals(carry?.approvals);
-    if (limits.max_tokens !== undefined) this.budget = new Budget(limits.max_tokens, carry?.budget);
+    this.budget = new Budget(carry?.budget);
+    this.budget.bound(session, limits.max_tokens);
     this.#reports = new Map(carry?.reports.map((report) => [report.view.agent_id, report]));
     this.#watchers = new Map(carry?.watchers.map(([id, watchers]) => [id, new Set(watchers)]));
   }
@@ -38,10 +38,12 @@ export class SessionTree {
   /** An agent that is about to start; known from here on, so that others may refer to it. */
   expect(view: AgentView): void {
     this.#reports.set(view.agent_id, { view, seq: 0, taken: [] });
+    this.budget.bound(view.agent_id, view.max_tokens);
   }
 
   forget(id: AgentId): void {
     this.#reports.delete(id);
+    this.budget.forget(id);
   }
 
   /** Takes in a report; undefined for one that is not newer than what is known, or of an agent that never was. */
@@ -77,6 +79,7 @@ export class SessionTree {
   lost(id: AgentId, reason: string, now: number): void {
     const report = this.#reports.get(id);
     if (report === undefined || report.view.closed) return;
+    this.budget.lost(id);
     const at = new Date(now).toISOString();
     const view: AgentView = {
       ...report.view,
@@ -137,7 +140,7 @@ export class SessionTree {
       watchers: [...this.#watchers].map(([id, watchers]) => [id, [...watchers]]),
       slots: this.slots.carry,
       approvals: this.approvals.carry,
-      ...(this.budget === undefined ? {} : { budget: this.budget.carry }),
+      budget: this.budget.carry,
     };
   }
 }

@@ -1,5 +1,5 @@
 import { CancellationScope, condition, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
-import type { BudgetAnswer, ErrorCode, Item, ModelAnswer } from '../protocol/index.ts';
+import type { BudgetRefusal, ErrorCode, Item, ModelAnswer } from '../protocol/index.ts';
 import { plainText } from '../protocol/items.ts';
 import { callModel, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
@@ -59,8 +59,8 @@ async function takeSteps(agent: AgentState, running: RunningTurn): Promise<TurnO
     deliverInputs(agent);
     const { max_steps: most } = agent.settings.limits;
     if (agent.standing.step >= most) return outOfSteps(agent, most);
-    const budget = await askBudget(agent);
-    if (budget !== undefined && budget.outcome !== 'go') return outOfTokens(agent, budget);
+    const refusal = await askBudget(agent);
+    if (refusal !== undefined) return outOfTokens(agent, refusal);
     const answer = await takeStep(agent, false);
     if ('status' in answer) return answer;
     if (answer.calls.length > 0) {
@@ -115,14 +115,18 @@ function outOfSteps(agent: AgentState, most: number): Promise<TurnOutcome> {
 }
 
 /** What is left of a budget is kept for last reports; without anything left there is none. */
-async function outOfTokens(agent: AgentState, { outcome, used, limit }: BudgetAnswer): Promise<TurnOutcome> {
-  const message = `The limit of ${limit} tokens was reached: ${used} are used (agents.max_tokens).`;
+async function outOfTokens(agent: AgentState, refusal: BudgetRefusal): Promise<TurnOutcome> {
+  const { outcome, holder, used, limit } = refusal;
+  const isShare = holder !== agent.identity.session_id;
+  const message = isShare
+    ? `The limit of ${limit} tokens for ${holder} and all agents below it was reached: ${used} are used (max_tokens of its role, or agents.max_child_tokens).`
+    : `The limit of ${limit} tokens was reached: ${used} are used (agents.max_tokens).`;
   const code = 'limit_tokens';
   if (outcome === 'stop') return { status: 'errored', message: withHandBack(message, lastText(agent)), code };
   return handBack(agent, {
     code,
     message,
-    notice: 'The tokens of this session are used up: you can call no more tools.',
+    notice: `The tokens ${isShare ? 'that you may use' : 'of this session'} are used up: you can call no more tools.`,
   });
 }
 

@@ -56,7 +56,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
   const { instructions, persona: _, ...rest } = inherited;
   const settings: AgentSettings = {
     ...rest,
-    ...tighten(inherited, role, effectTools),
+    ...tighten(inherited, role, effectTools, persona),
     role: role.name,
     model,
     working_directory: folder,

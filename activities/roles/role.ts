@@ -5,11 +5,16 @@ const names = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(','))])
   .transform((list) => list.map((name) => name.trim()).filter((name) => name !== ''));
 
+/** The share of an agent with all below it in the tokens of its session. */
+const tokens = z.int().positive();
+
 const personaSchema = z.strictObject({
   name: z.string().trim().min(1),
   description: z.string().trim().optional(),
   model: z.string().trim().min(1).optional(),
   reasoning_effort: z.string().trim().min(1).optional(),
+  /** In place of the role's. */
+  max_tokens: tokens.optional(),
   prompt: z.string().trim().optional(),
 });
 /** A named variant inside a role. */
@@ -29,6 +34,7 @@ export const frontmatterSchema = z.object({
   dialect: dialectSchema.optional(),
   max_turns: z.int().positive().optional(),
   max_steps: z.int().positive().optional(),
+  max_tokens: tokens.optional(),
   agent_names: z.array(personaSchema).optional(),
 });
 

@@ -4,19 +4,21 @@ import {
   type SandboxMode,
   type ToolPolicy,
 } from '../../protocol/index.ts';
-import type { Role } from './role.ts';
+import type { Persona, Role } from './role.ts';
 
 /** Tools that write to files by themselves, without the sandbox of commands. */
 const WRITING_TOOLS = ['apply_patch'];
 
-/** The settings of a child under a role: never wider than what it inherits. */
+/** The settings of an agent under a role, and a persona of it: never wider than what it inherits. */
 export function tighten(
   inherited: AgentSettings,
   role: Role,
   effectTools: readonly string[],
+  persona?: Persona,
 ): Pick<AgentSettings, 'sandbox_mode' | 'tool_policy' | 'limits'> {
   const { limits } = inherited;
   const maxTurns = least(limits.max_turns, role.max_turns);
+  const maxTokens = least(limits.max_tokens, persona?.max_tokens ?? role.max_tokens);
   return {
     sandbox_mode: role.read_only ? stricter(inherited.sandbox_mode, 'read-only') : inherited.sandbox_mode,
     tool_policy: narrower(
@@ -27,6 +29,7 @@ export function tighten(
     limits: {
       ...limits,
       ...(maxTurns === undefined ? {} : { max_turns: maxTurns }),
+      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
       max_steps: least(limits.max_steps, role.max_steps) ?? limits.max_steps,
     },
   };

@@ -1,3 +1,4 @@
+import type { AgentView } from '../../protocol/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { sourceText } from '../render/source-text.ts';
@@ -26,7 +27,7 @@ export default function status(invocation: Invocation, [reference]: [string]): P
         ['role', view.persona === undefined ? view.role : `${view.role} / ${view.persona}`],
         ['model', view.model],
         ['turn', `${view.turn}, step ${view.step}`],
-        ['tokens', String(view.usage.total_tokens)],
+        ['tokens', tokensText(view)],
         ['folder', `${view.working_directory} (${view.sandbox_mode})`],
         ['source', sourceText(view.source)],
         ...(view.note === undefined ? [] : [['note', oneLine(view.note)]]),
@@ -43,4 +44,12 @@ export default function status(invocation: Invocation, [reference]: [string]): P
     });
     return EXIT.done;
   });
+}
+
+/** What the agent has used itself; its bound counts what is below it, too. */
+function tokensText({ usage, max_tokens: most, parent_id: parent }: AgentView): string {
+  const used = usage.total_tokens.toLocaleString('en');
+  if (most === undefined) return used;
+  const whose = parent === undefined ? 'for the whole session' : 'with all agents below it';
+  return `${used} (at most ${most.toLocaleString('en')} ${whose})`;
 }

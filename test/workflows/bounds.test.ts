@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { call, lines, never, type Say, say, spawn, waitForAll } from './script.ts';
+import { limitsSchema } from '../../protocol/index.ts';
+import { call, lines, never, type Say, say, spawn, spawnAs, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
@@ -51,6 +52,61 @@ describe.concurrent('agents.max_tokens', () => {
     // Each of the three may have had one call under way when the last token went.
     expect(used).toBeGreaterThanOrEqual(6 * STEP);
     expect(used).toBeLessThanOrEqual(8 * STEP);
+  });
+});
+
+describe.concurrent('a share of the tokens', () => {
+  test('by agents.max_child_tokens bounds a child with all below it, and not the root', async () => {
+    const session = await worker().start({
+      limits: { max_child_tokens: 6 * STEP },
+      tools: { look: () => 'seen' },
+      script: (seen): Say => {
+        const { agent, step, final } = seen;
+        if (agent === 'default-1' && step === 0) return spawn('deeper');
+        if (agent !== 'root') return final ? say('half of it') : { text: 'on my way', ...call('look') };
+        if (step === 0) return spawn('one');
+        if (step === 1) return waitForAll(seen) as Say;
+        return step < 12 ? call('look') : say('all is well');
+      },
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'all is well' });
+    const [child, below] = [
+      await session.untilFinal('default-1'),
+      await session.status('default-1/default-1'),
+    ];
+    for (const view of [child, below]) {
+      expect(view).toMatchObject({ status: 'errored', max_tokens: 6 * STEP });
+      expect(view.message).toContain(
+        `The limit of ${6 * STEP} tokens for ${session.idOf('default-1')} and all agents below it was reached`,
+      );
+      expect(view.message).toMatch(/max_child_tokens.*Handed back: (on my way|half of it)/);
+    }
+    const used = child.usage.total_tokens + below.usage.total_tokens;
+    expect(used).toBeGreaterThanOrEqual(6 * STEP);
+    // Each of the two may have had one call under way when the last token went.
+    expect(used).toBeLessThanOrEqual(7 * STEP);
+    expect(await session.status()).not.toHaveProperty('max_tokens');
+    expect(await session.eventsOf('turn.failed', 'default-1')).toMatchObject([{ code: 'limit_tokens' }]);
+  });
+
+  test('by a role leaves the rest of the session its tokens', async () => {
+    const session = await worker().start({
+      limits: { max_tokens: 100 * STEP },
+      roles: { frugal: { limits: limitsSchema.parse({ max_tokens: 3 * STEP + 4 }) } },
+      tools: { look: () => 'seen' },
+      script: (seen): Say => {
+        const { agent, step, final } = seen;
+        if (agent !== 'root') return final ? say('half of it') : call('look');
+        if (step === 0) return spawnAs('frugal');
+        return step === 1 ? (waitForAll(seen) as Say) : say('ok');
+      },
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', max_tokens: 100 * STEP });
+    expect(await session.status('frugal-1')).toMatchObject({
+      status: 'errored',
+      message: expect.stringMatching(/frugal-1 and all .*max_tokens of its role.* Handed back: half of it/),
+      usage: { total_tokens: 4 * STEP },
+    });
   });
 });
 

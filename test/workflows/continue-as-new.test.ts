@@ -115,6 +115,25 @@ describe.concurrent('an agent that continues as new', () => {
     expect((await session.tree()).slots).toEqual({ used: 0, max: 2 });
   });
 
+  test('keeps count of the tokens: a share ends at the same step as in one run', async () => {
+    const session = await worker.start({
+      limits: { max_tokens: 10_000, max_child_tokens: 20 * 15 },
+      script: lines({
+        root: [spawn('x'), ...Array.from({ length: 12 }, () => call('look')), waitForAll, say('ok')],
+        'default-1': [...Array.from({ length: 18 }, () => call('look')), say('handed back')],
+      }),
+      tools: { look: () => 'a file' },
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'ok' });
+    expect(await session.status('default-1')).toMatchObject({
+      status: 'errored',
+      message: expect.stringContaining('Handed back: handed back'),
+      step: 19,
+      usage: { total_tokens: 19 * 15 },
+    });
+    for (const name of ['root', 'default-1']) expect(await runsOf(session, name)).toBeGreaterThan(2);
+  });
+
   test('loses, doubles and reorders none of the inputs that come all the while', async () => {
     const session = await worker.start({
       script: ({ step }) => (step % 3 === 2 ? say(`step ${step}`) : call('look')),

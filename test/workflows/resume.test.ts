@@ -134,6 +134,35 @@ describe.concurrent('resume', () => {
     });
   });
 
+  test('what is left of its share of the tokens is left to it, also below a resumed root', async () => {
+    const session = await worker().start({
+      limits: { max_child_tokens: 4 * 15 },
+      tools: { look: () => 'seen' },
+      script: lines({
+        root: [spawn('x'), waitForAll, say('ok')],
+        'default-1': [say('first'), say('second'), call('look'), call('look'), call('look')],
+      }),
+    });
+    await session.untilFinal();
+    await session.agent('default-1').signal('shutdown');
+    await eventuallyEnded(session, 'default-1');
+    const back = { operation: 'resume', agent_id: session.idOf('default-1') };
+    expect(await operate(session, back)).toMatchObject({ success: true });
+    await session.send('more', 'default-1');
+    expect(await session.untilFinal('default-1', 2)).toMatchObject({
+      status: 'completed',
+      message: 'second',
+    });
+    await session.agent().signal('shutdown');
+    await eventuallyEnded(session, 'root');
+    await resumeRoot(session);
+    expect(await operate(session, back)).toMatchObject({ success: true });
+    await session.send('go on', 'default-1');
+    const view = await session.untilFinal('default-1', 3);
+    expect(view).toMatchObject({ status: 'errored', max_tokens: 4 * 15, usage: { total_tokens: 4 * 15 } });
+    expect(view.message).toContain('max_child_tokens');
+  });
+
   test('an open agent is left as it is', async () => {
     const session = await worker().start({
       script: lines({

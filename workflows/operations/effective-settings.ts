@@ -46,6 +46,7 @@ export async function effectiveSettings(
   limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
   limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
+  limits.max_tokens = tighter(limits.max_tokens, limits.max_child_tokens);
   const { presented: _, ...own } = settings;
   const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
   return { settings: { ...own, limits, ...presented }, description };

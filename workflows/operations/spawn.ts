@@ -174,6 +174,7 @@ function firstView(identity: AgentIdentity, settings: AgentSettings, note: strin
     working_directory: settings.working_directory,
     source: identity.source,
     usage: noUsage,
+    ...(settings.limits.max_tokens === undefined ? {} : { max_tokens: settings.limits.max_tokens }),
     children: [],
     status_since: at,
     updated_at: at,

@@ -18,6 +18,8 @@ agent_names:
   - name: quick
     prompt: Be quick.
     reasoning_effort: low
+    max_tokens: 20000
+max_tokens: 50000
 ---
 You test.
 
@@ -33,7 +35,8 @@ A line is only a line here.
       deny_list: ['mcp__*', 'wait'],
       model: 'gpt-5',
       max_steps: 5,
-      agent_names: [{ name: 'quick', prompt: 'Be quick.', reasoning_effort: 'low' }],
+      max_tokens: 50_000,
+      agent_names: [{ name: 'quick', prompt: 'Be quick.', reasoning_effort: 'low', max_tokens: 20_000 }],
       body: 'You test.\n\n---\nA line is only a line here.',
     },
     warnings: [],

@@ -408,3 +408,23 @@ test('a role only tightens', () => {
   });
   expect(tighten({ ...inherited, ...once }, role, [])).toEqual(once);
 });
+
+test('a share of the tokens is the persona’s or else the role’s, and never more than what is inherited', async () => {
+  const role: Role = {
+    name: 'r',
+    description: 'd',
+    body: 'b',
+    max_tokens: 5_000,
+    agent_names: [{ name: 'deep', max_tokens: 50_000 }, { name: 'plain' }],
+  };
+  const shareOf = async (persona: string | undefined, inherited: object) => {
+    const options = { inherited: { limits: limits(inherited) }, deps: { roleNamed: () => role } };
+    return (await settingsOf({ role: 'r', ...(persona === undefined ? {} : { persona }) }, options)).limits
+      .max_tokens;
+  };
+  expect(await shareOf(undefined, {})).toBe(5_000);
+  expect(await shareOf('plain', {})).toBe(5_000);
+  expect(await shareOf('deep', {})).toBe(50_000);
+  expect(await shareOf('deep', { max_tokens: 20_000 })).toBe(20_000);
+  expect(await shareOf(undefined, { max_tokens: 100 })).toBe(100);
+});
