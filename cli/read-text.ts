@@ -1,7 +1,5 @@
 import { CadreError } from '../protocol/errors.ts';
-
-/** What one message may be: more than any model reads at once, and less than Temporal refuses. */
-const BYTES_MOST = 1_000_000;
+import { LARGE_MESSAGE_HINT, sizeProblem } from '../protocol/message-size.ts';
 
 /**
  * A text given as an argument, or on standard input for `-` or none.
@@ -16,21 +14,11 @@ export async function readText(argument: string | undefined, what: string): Prom
       hint: 'Give it as an argument, or on standard input with -.',
     });
   }
-  const bytes = Buffer.byteLength(text);
-  if (bytes > BYTES_MOST) {
-    throw new CadreError(
-      'usage',
-      `${what} is too large: ${megabytes(bytes)}, of ${megabytes(BYTES_MOST)} at most.`,
-      {
-        hint: 'Put it into a file in the working directory, and name the file: the agent reads what it needs.',
-      },
-    );
+  const problem = sizeProblem(text);
+  if (problem !== undefined) {
+    throw new CadreError('usage', `${what} is ${problem}.`, { hint: LARGE_MESSAGE_HINT });
   }
   return text;
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 async function standardInput(): Promise<string> {

@@ -1,14 +1,25 @@
 import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { type AgentInput, searchAttributesOf, WORKFLOW_TYPE } from '../protocol/index.ts';
+import {
+  type AgentInput,
+  CadreError,
+  LARGE_MESSAGE_HINT,
+  searchAttributesOf,
+  sizeProblem,
+  WORKFLOW_TYPE,
+} from '../protocol/index.ts';
 
 /**
  * Starts the workflow of a root, for the first time or again.
  *
- * @throws the error of Temporal's client: `WorkflowExecutionAlreadyStartedError` where the id is taken
+ * @throws CadreError `invalid_arguments` for a task that is too large, else the error of Temporal's client: `WorkflowExecutionAlreadyStartedError` where the id is taken
  */
 export async function startRoot(client: Client, queue: string, input: AgentInput): Promise<void> {
   const { identity, settings, note, restore } = input;
+  const problem = sizeProblem(input.input?.content ?? []);
+  if (problem !== undefined) {
+    throw new CadreError('invalid_arguments', `The task is ${problem}.`, { hint: LARGE_MESSAGE_HINT });
+  }
   await client.workflow.start(WORKFLOW_TYPE, {
     workflowId: identity.agent_id,
     taskQueue: queue,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contentPartSchema } from './items.ts';
+import { messagePartsSchema, messageTextSchema } from './message-size.ts';
 import { REASONING_EFFORTS } from './settings.ts';
 
 /** A tool that works on the tree of agents; its arguments are checked before the workflow sees the call. */
@@ -9,8 +9,8 @@ export interface OperationTool {
   parameters: z.ZodType;
 }
 
-const message = z.string().optional();
-const items = z.array(contentPartSchema).optional();
+const message = messageTextSchema.optional();
+const items = messagePartsSchema.optional();
 
 const oneInput = <T extends { message?: string | undefined; items?: unknown[] | undefined }>(
   input: T,
@@ -34,7 +34,7 @@ export const spawnAgentArguments = z
       .describe("Another directory than yours needs a person's approval"),
     model: z.string().min(1).optional(),
     reasoning_effort: z.enum(REASONING_EFFORTS).optional(),
-    thread_note: z.string().optional().describe('A note for whoever looks at the tree'),
+    thread_note: messageTextSchema.optional().describe('A note for whoever looks at the tree'),
     fork_context: z.boolean().optional().describe('Start from a copy of your own conversation'),
     max_turns: z.int().positive().optional(),
     max_steps: z.int().positive().optional(),
@@ -85,7 +85,7 @@ export type ListActiveAgentsArguments = z.infer<typeof listActiveAgentsArguments
 
 export const setThreadNoteArguments = z.strictObject({
   id: agentId,
-  note: z.string().max(1_000_000).describe('At most 1,000 characters are kept; blank text clears it'),
+  note: messageTextSchema.describe('At most 1,000 characters are kept; blank text clears it'),
 });
 export type SetThreadNoteArguments = z.infer<typeof setThreadNoteArguments>;
 

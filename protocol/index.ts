@@ -14,6 +14,7 @@ export * from './ids.ts';
 export * from './internal.ts';
 export * from './items.ts';
 export * from './limits.ts';
+export * from './message-size.ts';
 export * from './messages.ts';
 export * from './model-retry.ts';
 export * from './reasoning-efforts.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contentPartSchema } from './items.ts';
+import { messagePartsSchema, messageTextSchema } from './message-size.ts';
 
 /** Names of what a person may send from the Temporal Web UI or CLI. */
 export const WORKFLOW_TYPE = 'agent';
@@ -26,12 +26,11 @@ export const QUERIES = {
 } as const;
 
 const reason = z.string().max(2_000).optional();
-const MESSAGE_MAX = 1_000_000;
 
 export const sendInputSchema = z
   .strictObject({
-    message: z.string().max(MESSAGE_MAX).optional(),
-    items: z.array(contentPartSchema).min(1).max(1_000).optional(),
+    message: messageTextSchema.optional(),
+    items: messagePartsSchema.min(1).max(1_000).optional(),
     interrupt: z.boolean().optional().describe('Stop the running turn first'),
     from: z.string().max(512).optional().describe('The agent that sends it; a person leaves this out'),
     id: z.string().min(1).max(200).optional().describe('The same id twice is delivered once'),
@@ -55,7 +54,7 @@ export const shutdownSchema = z.strictObject({ reason });
 export type Shutdown = z.infer<typeof shutdownSchema>;
 
 export const NOTE_MAX = 1_000;
-export const setNoteSchema = z.strictObject({ note: z.string().max(1_000_000) });
+export const setNoteSchema = z.strictObject({ note: messageTextSchema });
 /** The note as it is kept: trimmed, cut at 1,000 characters, nothing for a blank one. */
 export function normalizeNote(note: string): string | undefined {
   const trimmed = note.trim().slice(0, NOTE_MAX);
@@ -116,7 +115,7 @@ export const operateSchema = z.discriminatedUnion('operation', [
   z.strictObject({
     operation: z.literal('call'),
     tool: z.string().min(1).max(200),
-    arguments: z.string().max(1_000_000),
+    arguments: messageTextSchema,
   }),
 ]);
 export type Operate = z.infer<typeof operateSchema>;

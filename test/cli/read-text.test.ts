@@ -14,7 +14,7 @@ test('a task that is far too large is refused with its size, before anything is 
   });
   const { error } = JSON.parse(stdout);
   expect(status).toBe(2);
-  expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining('3.0 MB') });
+  expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining('3.00 MB') });
   expect(error.hint).toContain('file');
   expect(existsSync(join(folder, 'state'))).toBe(false);
 });

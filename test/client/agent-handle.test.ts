@@ -96,3 +96,18 @@ test('an unknown agent is not found, whatever is asked of it', async () => {
   ];
   for (const ask of asked) await expect(ask()).rejects.toMatchObject({ code: 'agent_not_found' });
 });
+
+test('a task and an input that are too large are refused alike, and change nothing', async () => {
+  const session = await worker().start({ script: ({ turn }) => say(`turn ${turn}`) });
+  const agent = cadre.get(session.id);
+  await agent.wait();
+  const refusal = { code: 'invalid_arguments', message: expect.stringContaining('too large: 1.20 MB') };
+  await expect(agent.send('ä'.repeat(600_000))).rejects.toMatchObject(refusal);
+  expect(await agent.status()).toMatchObject({ turn: 1, status: 'completed' });
+  const start = cadre.start({
+    task: 'ä'.repeat(600_000),
+    queue: 'nowhere',
+    settings: { model: 'm', provider: 'openai', working_directory: '/' },
+  });
+  await expect(start).rejects.toMatchObject(refusal);
+});
