@@ -34,10 +34,10 @@ export function pinnedPath(cacheDir: string, { name, version }: PinnedProgram): 
  * @throws CadreError `server_unavailable`, or `home_unwritable` when there is no room for it
  */
 export async function findProgram(options: FindOptions, pinned = TEMPORAL): Promise<Program> {
-  const { cacheDir, onProgress, searchPath = process.env.PATH ?? '' } = options;
-  const target = pinnedPath(cacheDir, pinned);
-  const own = (await findOnPath(searchPath, onProgress)) ?? (await programAt(target));
+  const { cacheDir, onProgress } = options;
+  const own = await programHere(options, pinned);
   if (own !== undefined) return own;
+  const target = pinnedPath(cacheDir, pinned);
   await fetchProgram(pinned, { target, onProgress });
   const brought = await programAt(target);
   if (brought === undefined) {
@@ -46,6 +46,12 @@ export async function findProgram(options: FindOptions, pinned = TEMPORAL): Prom
     });
   }
   return brought;
+}
+
+/** The same where nothing has to be brought for it. */
+export async function programHere(options: FindOptions, pinned = TEMPORAL): Promise<Program | undefined> {
+  const { cacheDir, onProgress, searchPath = process.env.PATH ?? '' } = options;
+  return (await findOnPath(searchPath, onProgress)) ?? programAt(pinnedPath(cacheDir, pinned));
 }
 
 async function findOnPath(

@@ -1,7 +1,8 @@
-import { accessSync, constants } from 'node:fs';
+import { rm, statfs, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { CadreError, SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
-import { pinnedPath } from '../../server/find.ts';
-import { cacheDir, cadreHome, ensureFolder } from '../../server/home.ts';
+import { pinnedPath, programHere } from '../../server/find.ts';
+import { cacheDir, cadreHome, ensureCacheFolder, ensureFolder, unwritable } from '../../server/home.ts';
 import { TEMPORAL } from '../../server/pinned.ts';
 import { serverStatus } from '../../server/stop.ts';
 import { modelLister } from '../config/list-models.ts';
@@ -24,20 +25,21 @@ interface Finding {
 export default async function doctor(invocation: Invocation): Promise<ExitCode> {
   const findings: Finding[] = [
     { what: 'node', state: 'ok', detail: process.version },
-    await check('home', async () => ensureFolder(cadreHome(invocation.environment))),
+    await look('home', () => home(cadreHome(invocation.environment))),
   ];
   let loaded: LoadedConfig | undefined;
   findings.push(
-    await check('configuration', async () => {
+    await look('configuration', async () => {
       loaded = await loadConfig(invocation.configSources());
-      return loaded.files.length === 0 ? 'no file; defaults' : loaded.files.join(', ');
+      const detail = loaded.files.length === 0 ? 'no file; defaults' : loaded.files.join(', ');
+      return { what: 'configuration', state: 'ok', detail };
     }),
   );
   for (const notice of loaded?.notices ?? [])
     findings.push({ what: 'configuration', state: 'warn', detail: notice });
   if (loaded !== undefined)
-    findings.push(await model(invocation, loaded), ...(await temporal(invocation, loaded)));
-  findings.push(await sandbox());
+    findings.push(await look('model', modelOf(invocation, loaded)), ...(await temporal(invocation, loaded)));
+  findings.push(await look('sandbox', sandbox));
   const { output } = invocation;
   const broken = findings.some(({ state }) => state === 'fail');
   output.result({ ok: !broken, findings }, () => findings.map(findingText).join('\n'));
@@ -50,9 +52,10 @@ function findingText({ what, state, detail, hint }: Finding): string {
   return `${state.padEnd(4)}  ${what.padEnd(17)}  ${lines.join(`\n${' '.repeat(25)}`)}`;
 }
 
-async function check(what: string, look: () => Promise<string>): Promise<Finding> {
+/** Whatever fails is a finding, too. */
+async function look(what: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
-    return { what, state: 'ok', detail: await look() };
+    return await find();
   } catch (error) {
     return failed(what, error);
   }
@@ -64,8 +67,34 @@ function failed(what: string, error: unknown): Finding {
   return { what, state: 'fail', detail, ...(hint === undefined ? {} : { hint }) };
 }
 
-async function model(invocation: Invocation, { config }: LoadedConfig): Promise<Finding> {
+/** The server's database alone takes so much to begin with. */
+const PROBE_BYTES = 2_000_000;
+const LITTLE_BYTES = 100_000_000;
+
+/** A look at rights does not see a disk that is full, or a quota: something is written and removed. */
+async function home(folder: string): Promise<Finding> {
+  ensureFolder(folder);
+  const probe = join(folder, `doctor-${process.pid}.tmp`);
   try {
+    await writeFile(probe, Buffer.alloc(PROBE_BYTES, 'x'), { flush: true });
+  } catch (error) {
+    throw unwritable(folder, error);
+  } finally {
+    await rm(probe, { force: true });
+  }
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  if (free >= LITTLE_BYTES) return { what: 'home', state: 'ok', detail: folder };
+  return {
+    what: 'home',
+    state: 'warn',
+    detail: `${folder}; only ${Math.floor(free / 1e6)} MB are free on its disk, and every session takes some`,
+    hint: 'Make room there, or set CADRE_HOME to a folder on another disk.',
+  };
+}
+
+function modelOf(invocation: Invocation, { config }: LoadedConfig): () => Promise<Finding> {
+  return async () => {
     const provider = chooseProvider(config, invocation.environment);
     if (provider.name === 'rehearsal') {
       return {
@@ -78,24 +107,12 @@ async function model(invocation: Invocation, { config }: LoadedConfig): Promise<
     requireKey(provider, invocation.environment);
     const name = await chooseModel(config, provider, modelLister(invocation.environment));
     return { what: 'model', state: 'ok', detail: `${name} from ${provider.name}` };
-  } catch (error) {
-    return failed('model', error);
-  }
+  };
 }
 
 async function temporal(invocation: Invocation, { config }: LoadedConfig): Promise<Finding[]> {
   const home = cadreHome(invocation.environment);
-  if (config.temporal.address === undefined) {
-    const server = await serverStatus(home);
-    if (server === undefined) return [await program()];
-    return [
-      {
-        what: 'server',
-        state: 'ok',
-        detail: `embedded, ${server.version}, ${server.address}, web ${server.ui}`,
-      },
-    ];
-  }
+  if (config.temporal.address === undefined) return [await look('server', () => embedded(home))];
   try {
     const link = await TemporalLink.open({ temporal: config.temporal, home, output: invocation.output });
     try {
@@ -121,24 +138,23 @@ async function temporal(invocation: Invocation, { config }: LoadedConfig): Promi
   }
 }
 
-/** Whether the embedded server could start; nothing is brought for a look. */
-async function program(): Promise<Finding> {
-  const places = [
-    ...(process.env.PATH ?? '').split(':').map((folder) => `${folder}/temporal`),
-    pinnedPath(cacheDir(), TEMPORAL),
-  ];
-  const found = places.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
+/** The embedded server, or whether it could start; nothing is brought for a look. */
+async function embedded(home: string): Promise<Finding> {
+  const ok = (detail: string): Finding => ({ what: 'server', state: 'ok', detail: `embedded, ${detail}` });
+  const server = await serverStatus(home);
+  if (server !== undefined) return ok(`${server.version}, ${server.address}, web ${server.ui}`);
+  const passedOver: string[] = [];
+  const program = await programHere({
+    cacheDir: cacheDir(),
+    onProgress: (text) => void passedOver.push(`\n${text}`),
   });
-  if (found !== undefined)
-    return { what: 'server', state: 'ok', detail: `embedded, not running; starts ${found}` };
-  const detail = 'embedded, not running; its program is brought at the first start (45 MB)';
-  return { what: 'server', state: 'ok', detail };
+  const notes = passedOver.join('');
+  if (program !== undefined)
+    return ok(`not running; starts ${program.path} (server ${program.version})${notes}`);
+  ensureCacheFolder(dirname(pinnedPath(cacheDir(), TEMPORAL)));
+  return ok(
+    `not running; its program is brought at the first start (${TEMPORAL.megabytes} MB, to ${cacheDir()})${notes}`,
+  );
 }
 
 async function sandbox(): Promise<Finding> {

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { programSaying } from '../server/programs.ts';
+import { commandLine, type Ended } from './run-cadre.ts';
+
+/** What is found of one thing, and that nothing else went wrong on the way. */
+function findingOf({ stdout, stderr }: Ended, what: string) {
+  expect(stderr).not.toMatch(/^ {4}at /m);
+  const { findings } = JSON.parse(stdout);
+  return findings.find((finding: { what: string }) => finding.what === what);
+}
+
+test('a CADRE_HOME that is a file is a finding among the others, with the way to mend it', async () => {
+  const { cadre, folder } = commandLine({ taken: 'a file' });
+  const ended = await cadre(['doctor', '--json'], { CADRE_HOME: join(folder, 'taken') });
+  expect(ended.code).toBe(1);
+  expect(findingOf(ended, 'home')).toMatchObject({
+    state: 'fail',
+    detail: expect.stringContaining('it is not a folder'),
+    hint: expect.stringContaining('Set CADRE_HOME'),
+  });
+  expect(findingOf(ended, 'sandbox')).toBeDefined();
+});
+
+test.for([
+  ['500k', 'fail', 'the disk is full'],
+  ['20m', 'warn', /only \d+ MB are free/],
+] as const)('a disk with room for %s: %s', async ([size, state, detail], context) => {
+  const { cadre, folder } = commandLine();
+  const home = join(folder, 'small');
+  mkdirSync(home);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', home], { stdio: 'pipe' });
+  } catch {
+    context.skip('no file system can be mounted here');
+  }
+  onTestFinished(() => void execFileSync('umount', ['-l', home], { stdio: 'pipe' }));
+  const ended = await cadre(['doctor', '--json'], { CADRE_HOME: home });
+  expect(ended.code).toBe(state === 'fail' ? 1 : 0);
+  expect(findingOf(ended, 'home')).toMatchObject({
+    state,
+    detail: expect.stringMatching(detail),
+    hint: expect.stringContaining('CADRE_HOME'),
+  });
+  expect(readdirSync(home)).toEqual([]);
+});
+
+test('a server that runs and does not answer is a finding, not the end of the command', async () => {
+  const { cadre } = commandLine();
+  const { pid } = JSON.parse((await cadre(['server', 'start', '--json'])).stdout);
+  process.kill(pid, 'SIGSTOP');
+  onTestFinished(() => void process.kill(pid, 'SIGCONT'));
+  const ended = await cadre(['doctor', '--json']);
+  expect(ended.code).toBe(1);
+  expect(findingOf(ended, 'server')).toMatchObject({
+    state: 'fail',
+    detail: expect.stringContaining('does not answer'),
+    hint: expect.stringContaining('cadre server stop'),
+  });
+}, 120_000);
+
+test('a program on PATH that is too old is not said to be the one that starts', async () => {
+  const { cadre, folder } = commandLine({
+    'bin/temporal': programSaying('temporal version 0.9.0 (Server 1.20.0, UI 2.0.0)'),
+  });
+  chmodSync(join(folder, 'bin/temporal'), 0o755);
+  writeFileSync(join(folder, 'none'), '');
+  const PATH = `${join(folder, 'bin')}:/usr/bin:/bin`;
+  const ended = await cadre(['doctor', '--json'], { PATH, CADRE_CACHE: join(folder, 'cache') });
+  const { state, detail } = findingOf(ended, 'server');
+  expect(state).toBe('ok');
+  expect(detail).toMatch(/is brought at the first start .*\nPassing over .*bin\/temporal/);
+  const blocked = await cadre(['doctor', '--json'], { PATH, CADRE_CACHE: join(folder, 'none') });
+  expect(findingOf(blocked, 'server')).toMatchObject({
+    state: 'fail',
+    detail: expect.stringContaining('The cache cannot be written'),
+    hint: expect.stringContaining('CADRE_CACHE'),
+  });
+  expect(existsSync(join(folder, 'state', 'server.json'))).toBe(false);
+});
