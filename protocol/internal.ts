@@ -3,8 +3,17 @@ import { type Approval, DECISIONS, type Verdict } from './approvals.ts';
 import type { BudgetAnswer, BudgetRequest } from './budget.ts';
 import { ERROR_CODES, type ErrorBody } from './errors.ts';
 import { type AgentId, agentIdSchema } from './ids.ts';
-import { statusSchema } from './status.ts';
+import { type Status, statusSchema } from './status.ts';
 import type { AgentView } from './views.ts';
+
+/** How a turn came to its end; the agent itself may be on its way to the next one by then, or closed. */
+export interface EndedTurn {
+  turn: number;
+  status: Extract<Status, 'completed' | 'errored' | 'interrupted'>;
+  /** Left out where the view beside it says it. */
+  message?: string;
+  duration_ms: number;
+}
 
 /** An agent tells its parent and its root that its status changed. */
 export interface Report {
@@ -13,8 +22,8 @@ export interface Report {
   seq: number;
   /** The tool call that spawned it. */
   call_id?: string;
-  /** Of the turn that ended, in ms. */
-  duration_ms?: number;
+  /** With the first report after a turn has ended, and only with that. */
+  ended?: EndedTurn;
   /** For each agent that sent it input, the newest that was delivered to its model, by id. */
   taken: string[];
 }
@@ -131,11 +140,17 @@ const viewShape = z.looseObject({
   updated_at: z.iso.datetime(),
 });
 const view = z.custom<AgentView>((value) => viewShape.safeParse(value).success, { error: 'expected a view' });
+const endedTurn: z.ZodType<EndedTurn> = z.looseObject({
+  turn: z.int(),
+  status: z.enum(['completed', 'errored', 'interrupted']),
+  message: z.string().optional(),
+  duration_ms: z.number(),
+});
 const report: z.ZodType<Report> = z.looseObject({
   view,
   seq: z.int(),
   call_id: z.string().optional(),
-  duration_ms: z.number().optional(),
+  ended: endedTurn.optional(),
   taken: z.array(z.string()),
 });
 const request_id = z.string();

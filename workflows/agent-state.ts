@@ -9,6 +9,7 @@ import type {
   AgentView,
   Approval,
   BudgetAnswer,
+  EndedTurn,
   EventBody,
   ListAnswer,
   LookupAnswer,
@@ -70,6 +71,8 @@ export class AgentState {
   /** How many tokens this agent may have spent before it asks the root again; given back at the end of a turn. */
   tokensLeased = 0;
   running: RunningTurn | undefined;
+  /** How the last turn ended, until the next report tells it: once, apart from how the agent stands by then. */
+  ended: Required<EndedTurn> | undefined;
   /** What roles were asked for since the last model call, and the answers. */
   readonly roleAnswers = new Map<string, Promise<RoleAnswer>>();
   closing: Closing | undefined;
@@ -222,17 +225,24 @@ export class AgentState {
   }
 
   /** Tells parent, root and watchers how this agent stands; a receiver that is gone makes this agent an orphan. */
-  report(durationMs?: number): void {
+  report(): void {
     const { parent_id: parent, session_id: root } = this.identity;
     this.onChange();
     this.#counters.reports++;
-    const report = { ...this.ownReport, ...(durationMs === undefined ? {} : { duration_ms: durationMs }) };
+    const report = this.#withEnd(this.ownReport);
     for (const watcher of this.tree?.watchersOf(this.id) ?? []) {
       this.outbox.post(watcher, { type: 'report', report });
     }
     if (parent === undefined) return;
     this.outbox.post(parent, { type: 'report', report }, () => this.#orphaned('parent'));
     if (parent !== root) this.postToRoot({ type: 'report', report });
+  }
+
+  #withEnd(report: Report): Report {
+    if (this.ended === undefined) return report;
+    const { message, ...ended } = this.ended;
+    this.ended = undefined;
+    return { ...report, ended: message === report.view.message ? ended : { ...ended, message } };
   }
 
   /** Sends to the root of the session; without one there is nothing to work for. */

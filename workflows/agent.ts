@@ -173,31 +173,27 @@ function closesByItself(self: AgentState): boolean {
 function endTurn(self: AgentState, outcome: TurnOutcome): void {
   const { standing } = self;
   const now = Date.now();
-  const durationMs = now - standing.turnStarted;
+  const { status, message } = outcome;
   const { turn } = standing;
+  const duration_ms = now - standing.turnStarted;
+  const code = status === 'errored' ? outcome.code : undefined;
+  standing.endTurn(status, message, code, now);
   switch (outcome.status) {
     case 'completed':
-      standing.endTurn('completed', outcome.message, undefined, now);
-      self.emit({ type: 'turn.completed', turn, message: outcome.message, duration_ms: durationMs });
+      self.emit({ type: 'turn.completed', turn, message, duration_ms });
       break;
     case 'errored':
-      standing.endTurn('errored', outcome.message, outcome.code, now);
-      self.emit({
-        type: 'turn.failed',
-        turn,
-        reason: outcome.message,
-        code: outcome.code,
-        duration_ms: durationMs,
-      });
+      self.emit({ type: 'turn.failed', turn, reason: message, code: outcome.code, duration_ms });
       break;
     case 'interrupted':
-      standing.endTurn('interrupted', outcome.message, undefined, now);
-      self.conversation.append({ type: 'notice', text: `The turn was interrupted: ${outcome.message}` });
-      self.emit({ type: 'turn.interrupted', turn, reason: outcome.message, duration_ms: durationMs });
+      self.conversation.append({ type: 'notice', text: `The turn was interrupted: ${message}` });
+      self.emit({ type: 'turn.interrupted', turn, reason: message, duration_ms });
       break;
   }
   self.emitOwnStatus();
-  if (self.closing === undefined) self.report(durationMs);
+  self.ended = { turn, status, message, duration_ms };
+  // One that closes says so, and this with it, when what is below has closed.
+  if (self.closing === undefined) self.report();
 }
 
 /** Native cancellation is how Temporal's own tools end a workflow; here it closes the agent and all below it. */

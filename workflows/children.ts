@@ -1,4 +1,4 @@
-import type { AgentId, Report, Status } from '../protocol/index.ts';
+import type { AgentId, EndedTurn, Report, Status } from '../protocol/index.ts';
 import { isFinal } from '../protocol/status.ts';
 
 /** What an agent knows of another one: a child of its, or one it watches. */
@@ -17,7 +17,6 @@ export interface Known {
   closedAlong?: boolean;
   /** `seq` of the newest report. */
   seq: number;
-  durationMs: number;
   /** Inputs sent to it by this agent that no report of it has confirmed yet. */
   pending: string[];
 }
@@ -31,8 +30,8 @@ export interface ChildrenCarry {
 export interface Change {
   known: Known;
   statusChanged: boolean;
-  /** A turn of a child has ended that had not ended before. */
-  turnEnded: boolean;
+  /** A turn of a child that has ended, told once: the child may be on its way to the next one. */
+  ended?: Required<EndedTurn>;
 }
 
 /** The agents that this one started, and others it watches, as their reports show them. */
@@ -63,7 +62,6 @@ export class Children {
       turn: 0,
       closed: false,
       seq: 0,
-      durationMs: 0,
       pending: [],
       ...(callId === undefined ? {} : { callId }),
     };
@@ -121,7 +119,7 @@ export class Children {
 
   /** Takes in a report; undefined for one that is not newer than what is known. */
   apply(report: Report): Change | undefined {
-    const { view } = report;
+    const { view, ended } = report;
     const before = this.#known.get(view.agent_id);
     if (before !== undefined && report.seq <= before.seq) return undefined;
     const known: Known = {
@@ -133,7 +131,6 @@ export class Children {
       turn: view.turn,
       closed: view.closed,
       seq: report.seq,
-      durationMs: report.duration_ms ?? before?.durationMs ?? 0,
       pending: unconfirmed(before?.pending ?? [], report.taken),
       ...(report.call_id === undefined ? {} : { callId: report.call_id }),
       ...(before?.closedAlong === true ? { closedAlong: true } : {}),
@@ -141,8 +138,8 @@ export class Children {
     };
     this.#known.set(known.id, known);
     const statusChanged = before?.status !== known.status || before.turn !== known.turn;
-    const ended = isFinal(known.status) && known.status !== 'shutdown';
-    return { known, statusChanged, turnEnded: known.isChild && statusChanged && ended };
+    if (ended === undefined || !known.isChild) return { known, statusChanged };
+    return { known, statusChanged, ended: { message: known.message, ...ended } };
   }
 
   /** Marks as gone what can report no more: it was terminated, or its workflow does not exist. */

@@ -1,4 +1,4 @@
-import type { AgentId, ContentPart, Item } from '../protocol/index.ts';
+import type { AgentId, ContentPart, EndedTurn, Item, Status } from '../protocol/index.ts';
 import { textMessage } from '../protocol/items.ts';
 
 /** Input from a person, a program or another agent. */
@@ -12,6 +12,7 @@ export interface Input {
 export interface ChildNotice {
   child: AgentId;
   turn: number;
+  status: EndedTurn['status'];
   text: string;
 }
 
@@ -57,11 +58,14 @@ export class Inbox {
     this.#waiting.push({ kind: 'notice', notice });
   }
 
-  /** Takes back the notice of a turn whose end the model has just learnt by another way, such as a wait. */
-  withdraw(child: AgentId, turn: number): void {
-    this.#waiting = this.#waiting.filter(
-      (entry) => entry.kind !== 'notice' || entry.notice.child !== child || entry.notice.turn > turn,
-    );
+  /** Takes back what the model has just learnt by another way, such as a wait: that end of that turn, and no other. */
+  withdraw(child: AgentId, turn: number, status: Status): void {
+    const isTold = (entry: Waiting): boolean =>
+      entry.kind === 'notice' &&
+      entry.notice.child === child &&
+      entry.notice.turn === turn &&
+      entry.notice.status === status;
+    this.#waiting = this.#waiting.filter((entry) => !isTold(entry));
   }
 
   get hasInput(): boolean {

@@ -20,6 +20,8 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       return;
     }
     case 'cancel_spawn':
+      // Who closes while it asks does not know the answer: where it was refused, nothing was counted.
+      if (!tree.isUnborn(request.agent_id)) return;
       tree.forget(request.agent_id);
       grant(root, slots.cancelSpawn(request.agent_id));
       return;
@@ -27,8 +29,10 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       grant(root, slots.lend(request.agent_id));
       return;
     case 'reclaim': {
-      const claim = claimOf(request);
-      answer(root, request.from, { request_id: request.request_id, ...slots.reclaim(claim) });
+      const outcome = slots.reclaim(claimOf(request));
+      // Its turn begins before it can say so.
+      if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
+      answer(root, request.from, { request_id: request.request_id, ...outcome });
       return;
     }
     case 'release':
@@ -46,24 +50,25 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
 /**
  * Takes a report into the root's picture of the session, frees the slot of a turn that ended, and passes it on.
  *
- * @returns whether the agent's status has changed by it
+ * @returns what has changed by it; undefined where it is no news
  */
-export function recordReport(root: AgentState, report: Report): boolean {
+export function recordReport(root: AgentState, report: Report): { statusChanged: boolean } | undefined {
   const { tree } = root;
   const change = tree?.apply(report);
-  if (tree === undefined || change === undefined) return false;
-  const { agent_id: id, is_final: isFinal, closed, usage } = report.view;
-  tree.budget.report(id, usage.total_tokens, isFinal);
+  if (tree === undefined || change === undefined) return undefined;
+  const { view, ended } = report;
+  const { agent_id: id, closed, usage } = view;
+  tree.budget.report(id, usage.total_tokens, view.is_final || ended !== undefined);
   if (closed) {
     grant(root, tree.slots.closed(id));
     tree.unwatch(id);
     tree.approvals.forget(id);
-  } else if (isFinal && change.statusChanged) {
-    // Not for a mere note: the agent may stand in line for its next turn.
+  } else if (ended !== undefined) {
+    // Not for anything else that it says: it may have been given a slot for its next turn meanwhile.
     grant(root, tree.slots.turnEnded(id));
   }
   tellWatchers(root, id);
-  return change.statusChanged;
+  return change;
 }
 
 /** Those who wait for an agent that is not theirs hear from the root how it stands. */

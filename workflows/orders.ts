@@ -1,8 +1,9 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import type { Acknowledge, AgentId, Mail, Report } from '../protocol/index.ts';
+import type { Acknowledge, AgentId, AgentView, EndedTurn, Mail, Report, Status } from '../protocol/index.ts';
 import { formatAnnouncement, isFinal } from '../protocol/status.ts';
 import type { AgentState } from './agent-state.ts';
 import { takeQuestion } from './approval-desk.ts';
+import type { Known } from './children.ts';
 import { carryOut } from './client-operations.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { takeForLost } from './operations/death.ts';
@@ -148,37 +149,29 @@ function acknowledge(agent: AgentState, to: AgentId, acknowledge: Acknowledge): 
   agent.outbox.post(to, { type: 'acknowledge', acknowledge });
 }
 
-/** Takes in how another agent stands; the end of a child's turn becomes a notice for the model. */
+/** Takes in how another agent stands, and how its turn has ended: for a child, that becomes a notice for the model. */
 function learn(agent: AgentState, report: Report): void {
-  const changedInTree = recordReport(agent, report);
-  // Every agent is known before it can say anything: its parent and the root have made way for it.
-  const isOwn = agent.children.get(report.view.agent_id) !== undefined;
-  const change = isOwn ? agent.children.apply(report) : undefined;
   const { view } = report;
-  if (change?.turnEnded === true) {
-    const { known } = change;
-    agent.inbox.announce({
-      child: known.id,
-      turn: known.turn,
-      text: formatAnnouncement({
-        role: known.role,
-        agentId: known.id,
-        callId: known.callId,
-        status: known.status,
-        durationMs: known.durationMs,
-        message: known.message,
-      }),
-    });
-  }
-  if (change?.statusChanged === true || (changedInTree && view.is_final)) {
-    const text = view.message ?? '';
-    agent.emit({
-      type: 'agent.status',
-      receiver_id: view.agent_id,
-      status: view.status,
-      is_final: isFinal(view.status),
-      text,
-    });
-  }
+  const inTree = recordReport(agent, report);
+  // Every agent is known before it can say anything: its parent and the root have made way for it.
+  const isOwn = agent.children.get(view.agent_id) !== undefined;
+  const change = isOwn ? agent.children.apply(report) : undefined;
+  if (inTree === undefined && change === undefined) return;
+  if (change?.ended !== undefined) announce(agent, change.known, change.ended);
+  const { ended } = report;
+  if (ended !== undefined) emitStatus(agent, view, ended.status, ended.message ?? view.message);
+  const isNew = change?.statusChanged === true || (inTree?.statusChanged === true && view.is_final);
+  if (isNew && view.status !== ended?.status) emitStatus(agent, view, view.status, view.message);
   agent.onChange();
+}
+
+function announce(agent: AgentState, child: Known, ended: Required<EndedTurn>): void {
+  const { id, role, callId } = child;
+  const { turn, status, message, duration_ms: durationMs } = ended;
+  const text = formatAnnouncement({ role, agentId: id, callId, status, durationMs, message });
+  agent.inbox.announce({ child: id, turn, status, text });
+}
+
+function emitStatus(agent: AgentState, { agent_id: id }: AgentView, status: Status, text = ''): void {
+  agent.emit({ type: 'agent.status', receiver_id: id, status, is_final: isFinal(status), text });
 }

@@ -41,6 +41,11 @@ export class SessionTree {
     this.budget.bound(view.agent_id, view.max_tokens);
   }
 
+  /** Whether it is about to start, as far as anybody here knows. */
+  isUnborn(id: AgentId): boolean {
+    return this.#reports.get(id)?.seq === 0;
+  }
+
   forget(id: AgentId): void {
     this.#reports.delete(id);
     this.budget.forget(id);
@@ -51,14 +56,15 @@ export class SessionTree {
     const { agent_id: id, status, turn } = report.view;
     const before = this.#reports.get(id);
     if (before === undefined || report.seq <= before.seq) return undefined;
-    this.#reports.set(id, { ...report, view: shortened(report.view) });
+    const { ended: _told, ...kept } = report;
+    this.#reports.set(id, { ...kept, view: shortened(report.view) });
     return { statusChanged: before.view.status !== status || before.view.turn !== turn };
   }
 
   /** An idle agent got a slot: it is about to work. */
   granted(id: AgentId, now: number): void {
     const report = this.#reports.get(id);
-    if (report === undefined || report.view.status === 'running') return;
+    if (report === undefined || report.view.closed || report.view.status === 'running') return;
     const { queued: _queued, waiting_for: _slot, message: _message, ...view } = report.view;
     const at = new Date(now).toISOString();
     this.#reports.set(id, {

@@ -1,4 +1,4 @@
-import type { AgentId, AgentView, Report, SessionId } from '../../protocol/index.ts';
+import type { AgentId, AgentView, EndedTurn, Report, SessionId } from '../../protocol/index.ts';
 import { isFinal, noUsage, sessionOf } from '../../protocol/index.ts';
 
 export const SESSION = 'a0k3v9x2m4qd7' as SessionId;
@@ -32,8 +32,8 @@ export function viewOf(id: AgentId, change: Partial<AgentView> = {}): AgentView 
 export function reportOf(
   id: AgentId,
   seq: number,
-  change: Partial<AgentView> & { taken?: string[] } = {},
+  change: Partial<AgentView> & { taken?: string[]; ended?: EndedTurn } = {},
 ): Report {
-  const { taken = [], ...view } = change;
-  return { view: viewOf(id, view), seq, taken };
+  const { taken = [], ended, ...view } = change;
+  return { view: viewOf(id, view), seq, taken, ...(ended === undefined ? {} : { ended }) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Gate } from './gate.ts';
-import { call, heard, lines, never, say, spawn, wait, waitForAll } from './script.ts';
+import { call, heard, lastOutput, lines, never, say, spawn, wait, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
@@ -111,6 +111,114 @@ describe.concurrent("the end of a child's turn", () => {
       'completed first',
       'errored no more',
     ]);
+  });
+
+  test('is told once for each of its turns, also where its next input waits already', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), say('ok'), say('so that is that')],
+        // What fails or is interrupted gives no answer, so the script stays at this line.
+        'default-1': [
+          async ({ turn }) => {
+            if (turn === 3) return say('at last');
+            if (turn === 2) return never();
+            await gate.opened;
+            return { fail: { code: 'model_refused', message: 'no more' } };
+          },
+        ],
+      }),
+    });
+    await session.untilFinal();
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.send('more', 'default-1');
+    gate.open();
+    await session.until('default-1', ({ turn, waiting_for }) => turn === 2 && waiting_for === 'model');
+    await session.send({ message: 'rather this', interrupt: true }, 'default-1');
+    await session.untilFinal('default-1', 3);
+    await session.send('and now?');
+    await session.untilFinal('root', 2);
+    const expected = ['errored no more', 'interrupted interrupted by new input', 'completed at last'];
+    expect((await notices(session)).map((text) => text.replace(/.*\] (\w+) in \d+s: /, '$1 '))).toEqual(
+      expected,
+    );
+    const ends = (await session.eventsOf('agent.status')).filter(
+      ({ receiver_id, is_final }) => receiver_id !== session.id && is_final,
+    );
+    expect(ends.map(({ status, text }) => `${status} ${text}`)).toEqual(expected);
+  });
+
+  test('is told, too, where a wait has gone on to the end of the turn after it', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll, call('look'), say('ok')],
+        'default-1': [
+          async ({ turn }) => {
+            if (turn === 2) return say('second');
+            await gate.opened;
+            return { fail: { code: 'model_refused', message: 'no more' } };
+          },
+        ],
+      }),
+      tools: { look: () => 'a file' },
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.send('more', 'default-1');
+    gate.open();
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'wait').status).toEqual({
+      [session.idOf('default-1')]: { completed: 'second' },
+    });
+    const told = await notices(session);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(/errored in \d+s: no more$/);
+  });
+
+  test('is told where somebody else has closed it in the middle of a turn', async () => {
+    const session = await worker().start({
+      script: lines({ root: [spawn('x'), say('ok'), say('I see')], 'default-1': [never] }),
+    });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.untilFinal();
+    await session.agent('default-1').executeUpdate('shutdown', { args: [{ reason: 'not needed' }] });
+    await session.agent('default-1').result();
+    await session.send('how is it?');
+    await session.untilFinal('root', 2);
+    expect((await notices(session)).join()).toMatch(/interrupted in \d+s: not needed$/);
+  });
+
+  test('is not told where it was cut off by the agent itself that closes it', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          async () => {
+            await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+            return call('close_agent', { id: 'default-1' });
+          },
+          say('ok'),
+        ],
+        'default-1': [never],
+      }),
+    });
+    await session.untilFinal();
+    expect(await notices(session)).toEqual([]);
+  });
+
+  test.each(['wait', 'close_agent'])('is told, though a program has learnt it by %s', async (tool) => {
+    const session = await worker().start({
+      script: lines({ root: [spawn('x'), say('ok'), say('I see')], 'default-1': [say('done')] }),
+    });
+    await session.untilFinal();
+    await session.untilFinal('default-1');
+    const args = tool === 'wait' ? { ids: ['default-1'] } : { id: 'default-1' };
+    const { output } = await session.outcomeOf(await session.call(tool, args));
+    expect(output).toContain('{"completed":"done"}');
+    await session.send('how is it?');
+    await session.untilFinal('root', 2);
+    expect((await notices(session)).join()).toMatch(/completed in \d+s: done$/);
   });
 
   test('is told where somebody interrupted it', async () => {

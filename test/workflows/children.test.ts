@@ -40,39 +40,49 @@ describe('the registry of children', () => {
 
   test('learns from reports, and takes no older one for news', () => {
     const children = withChild();
-    expect(children.apply(reportOf(CHILD, 2, { status: 'completed', message: 'done' }))?.turnEnded).toBe(
-      true,
-    );
+    const done = reportOf(CHILD, 2, { status: 'completed', message: 'done' });
+    expect(children.apply(done)?.statusChanged).toBe(true);
     expect(children.apply(reportOf(CHILD, 1, { status: 'running' }))).toBeUndefined();
     expect(children.apply(reportOf(CHILD, 2, { status: 'running' }))).toBeUndefined();
     expect(children.get(CHILD)).toMatchObject({ status: 'completed', message: 'done', turn: 1 });
   });
 
-  test('sees each turn of a child end once', () => {
+  test('sees each turn of a child end once, whatever the child does by then', () => {
     const children = withChild();
+    const ended = { turn: 1, status: 'errored', message: 'no more', duration_ms: 5 } as const;
+    const cut = { turn: 2, status: 'interrupted', duration_ms: 7 } as const;
     const ends = [
       reportOf(CHILD, 1, { status: 'running', turn: 1 }),
-      reportOf(CHILD, 2, { status: 'completed', turn: 1 }),
-      reportOf(CHILD, 3, { status: 'completed', turn: 1, note: 'a new note' }),
-      reportOf(CHILD, 4, { status: 'completed', turn: 2 }),
-      reportOf(CHILD, 5, { status: 'completed', turn: 2, closed: true }),
-    ].map((report) => children.apply(report)?.turnEnded);
-    expect(ends).toEqual([false, true, false, true, false]);
+      reportOf(CHILD, 2, { status: 'pending_init', turn: 1, ended }),
+      reportOf(CHILD, 2, { status: 'pending_init', turn: 1, ended }),
+      reportOf(CHILD, 3, { status: 'running', turn: 2, note: 'a new note' }),
+      reportOf(CHILD, 4, { status: 'shutdown', turn: 2, closed: true, message: 'enough', ended: cut }),
+    ].map((report) => children.apply(report)?.ended);
+    expect(ends).toEqual([undefined, ended, undefined, undefined, { ...cut, message: 'enough' }]);
+  });
+
+  test('knows a child whose turn has ended as waiting when more input waits for it', () => {
+    const children = withChild();
+    const ended = { turn: 1, status: 'completed', message: 'done', duration_ms: 5 } as const;
+    children.apply(reportOf(CHILD, 1, { status: 'pending_init', ended }));
+    expect(children.hasSettled(CHILD)).toBe(false);
+    expect(children.working.map((known) => known.id)).toEqual([CHILD]);
   });
 
   test('takes closing for no end of a turn', () => {
     const children = withChild();
     children.apply(reportOf(CHILD, 1, { status: 'running' }));
     const change = children.apply(reportOf(CHILD, 2, { status: 'shutdown', closed: true }));
-    expect(change).toMatchObject({ statusChanged: true, turnEnded: false });
+    expect(change).toEqual({ statusChanged: true, known: expect.anything() });
     expect(children.open).toEqual([]);
     expect(children.ids).toEqual([CHILD]);
   });
 
   test('keeps agents that are only watched apart from children', () => {
     const children = withChild();
-    const change = children.apply(reportOf(STRANGER, 1, { status: 'completed' }));
-    expect(change).toMatchObject({ statusChanged: true, turnEnded: false });
+    const ended = { turn: 1, status: 'completed', duration_ms: 5 } as const;
+    const change = children.apply(reportOf(STRANGER, 1, { status: 'completed', ended }));
+    expect(change).toEqual({ statusChanged: true, known: expect.anything() });
     expect(children.get(STRANGER)?.isChild).toBe(false);
     expect(children.ids).toEqual([CHILD]);
     expect(children.open.map((known) => known.id)).toEqual([CHILD]);

@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AgentId, type Item, plainText } from '../../protocol/index.ts';
-import { Inbox, textInput } from '../../workflows/inbox.ts';
+import { type ChildNotice, Inbox, textInput } from '../../workflows/inbox.ts';
 
 const child = (n: number) => `a0k3v9x2m4qd7/worker-${n}` as AgentId;
-const notice = (n: number, turn: number) => ({ child: child(n), turn, text: `worker-${n} turn ${turn}` });
+const notice = (n: number, turn: number, status: ChildNotice['status'] = 'completed') => ({
+  child: child(n),
+  turn,
+  status,
+  text: `worker-${n} turn ${turn}`,
+});
 const texts = (items: Item[]) =>
   items.map((item) =>
     item.type === 'user_message' ? plainText(item.content) : (item as { text: string }).text,
@@ -49,12 +54,19 @@ describe('the inbox', () => {
     expect([inbox.hasInput, inbox.hasNotice]).toEqual([false, false]);
   });
 
-  test('takes back the notices of one child up to a turn, and nothing else', () => {
+  test('takes back what the model has learnt of one turn, and nothing else', () => {
     const inbox = new Inbox();
-    for (const entry of [notice(1, 1), notice(2, 1), notice(1, 2), notice(1, 3)]) inbox.announce(entry);
+    const lost = { ...notice(1, 2, 'errored'), text: 'worker-1 is lost' };
+    for (const entry of [notice(1, 1), notice(2, 2), notice(1, 2), lost, notice(1, 3)]) inbox.announce(entry);
     inbox.accept(textInput('1', 'input'));
-    inbox.withdraw(child(1), 2);
-    expect(texts(inbox.drain())).toEqual(['worker-2 turn 1', 'worker-1 turn 3', 'input']);
+    inbox.withdraw(child(1), 2, 'completed');
+    expect(texts(inbox.drain())).toEqual([
+      'worker-1 turn 1',
+      'worker-2 turn 2',
+      'worker-1 is lost',
+      'worker-1 turn 3',
+      'input',
+    ]);
   });
 
   test('remembers only the newest ids, so that its carry stays bounded', () => {
@@ -125,8 +137,8 @@ test('any mix of inputs, notices and continue-as-new is delivered in order, each
             waiting.push({ text: notice(step.child, step.turn).text, child: step.child, turn: step.turn });
             break;
           case 'withdraw':
-            inbox.withdraw(child(step.child), step.turn);
-            waiting = waiting.filter(({ child, turn }) => child !== step.child || (turn ?? 0) > step.turn);
+            inbox.withdraw(child(step.child), step.turn, 'completed');
+            waiting = waiting.filter(({ child, turn }) => child !== step.child || turn !== step.turn);
             break;
           case 'drain':
             expect(texts(inbox.drain())).toEqual(waiting.splice(0).map(({ text }) => text));

@@ -111,6 +111,35 @@ describe.concurrent('agents.max_threads', () => {
     expect((await session.tree()).slots).toEqual({ used: 0, max: 1 });
   });
 
+  test('gives those in line the slot of a turn that has ended, though its agent has more to do', async () => {
+    const [first, other] = [new Gate(), new Gate()];
+    const session = await worker().start({
+      limits: ONE_QUEUED,
+      script: lines({
+        root: [spawn('one', 'two'), say('ok')],
+        'default-1': [
+          async ({ turn }) => {
+            if (turn === 2) return say('at last');
+            await first.opened;
+            return { fail: { code: 'model_refused', message: 'no more' } };
+          },
+        ],
+        'default-2': [() => other.opened.then(() => say('done'))],
+      }),
+    });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'slot');
+    await session.send('more', 'default-1');
+    first.open();
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'model');
+    const view = await session.until('default-1', ({ waiting_for }) => waiting_for === 'slot');
+    expect(view).toMatchObject({ status: 'pending_init', queued: true, is_final: false, turn: 1 });
+    expect((await session.tree()).slots).toEqual({ used: 1, max: 1 });
+    other.open();
+    expect(await session.untilFinal('default-1', 2)).toMatchObject({ message: 'at last' });
+    await untilSlotsUsed(session, 0);
+  });
+
   test('starves nobody: parents that wait lend their slot to those below', async () => {
     const below = (name: string) => ({ [name]: [spawn('deeper'), waitForAll, say(`done at ${name}`)] });
     const session = await worker().start({

@@ -8,6 +8,9 @@ import type {
   EventType,
   Item,
   ItemsPage,
+  Operate,
+  OperateAnswer,
+  OperateOutcome,
   TreeView,
 } from '../../protocol/index.ts';
 import { eventually } from './eventually.ts';
@@ -72,6 +75,25 @@ export class ScriptedSession {
 
   send(payload: unknown, name = 'root'): Promise<void> {
     return this.agent(name).signal<[unknown]>('send_input', payload);
+  }
+
+  /** A tool call as a program makes it up, at once; what has come of it tells `outcomeOf`. */
+  async call(tool: string, args: unknown = {}, name = 'root'): Promise<string> {
+    const request: Operate = { operation: 'call', tool, arguments: JSON.stringify(args) };
+    const answer = await this.agent(name).executeUpdate<OperateAnswer, [Operate]>('_operate', {
+      args: [request],
+    });
+    return answer.operation_id;
+  }
+
+  /** What has come of such a call when it is done. */
+  outcomeOf(operation: string, name = 'root'): Promise<Extract<OperateOutcome, { state: 'done' }>> {
+    return eventually(async () => {
+      const query = { operation_id: operation };
+      const outcome = await this.agent(name).query<OperateOutcome, [unknown]>('_outcome', query);
+      if (outcome.state !== 'done') throw new Error(`${operation} is ${outcome.state}`);
+      return outcome;
+    });
   }
 
   /** Waits until the agent is there and its view is as wanted. */

@@ -1,8 +1,9 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import type { AgentId, Status, WireStatus } from '../../protocol/index.ts';
-import { wireStatus } from '../../protocol/status.ts';
+import { isFinal, wireStatus } from '../../protocol/status.ts';
 import { terminateAgents } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
+import type { Known } from '../children.ts';
 import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
 import { releaseSlot } from './slot.ts';
@@ -27,10 +28,17 @@ export async function close(agent: AgentState, reference: string, callId: string
   agent.emit({ type: 'agent.close.begin', ...event });
   const closed =
     known?.closed === true ? [] : await closeAgent(agent, id, { reason: `closed by ${agent.id}` });
-  if (known !== undefined) agent.inbox.withdraw(id, known.turn);
+  if (known !== undefined && !agent.operations.has(callId)) withdrawTold(agent, known);
   agent.emit({ type: 'agent.close.end', ...event, status });
   agent.onChange();
   return { status, closed };
+}
+
+/** What the answer tells, or that the closing has cut a turn off, is no news for the model that has asked for it. */
+function withdrawTold(agent: AgentState, before: Known): void {
+  const { id, turn, status } = before;
+  if (isFinal(status)) agent.inbox.withdraw(id, turn, status);
+  else agent.inbox.withdraw(id, agent.children.get(id)?.turn ?? turn, 'interrupted');
 }
 
 /** It closes as for anybody else: its turn is stopped first, so its model does not see this answer any more. */

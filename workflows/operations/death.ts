@@ -24,7 +24,7 @@ export async function takeForLost(agent: AgentState, id: AgentId): Promise<void>
   agent.children.lost(id, 'errored', REASON);
   const { role, callId, turn } = known;
   const said = { role, agentId: id, callId, status: 'errored', durationMs: 0, message: REASON } as const;
-  agent.inbox.announce({ child: id, turn, text: formatAnnouncement(said) });
+  agent.inbox.announce({ child: id, turn, status: 'errored', text: formatAnnouncement(said) });
   agent.emit({ type: 'agent.status', receiver_id: id, status: 'errored', is_final: true, text: REASON });
   releaseSlot(agent, id, true);
   agent.onChange();

@@ -37,12 +37,14 @@ export async function wait(agent: AgentState, request: WaitRequest): Promise<Wai
     throw error;
   });
   const status: Record<string, WireStatus> = {};
+  // What a client is told, the model has not learnt.
+  const isModels = !agent.operations.has(request.callId);
   for (const reference of unknown) status[reference] = 'not_found';
   for (const id of ids.filter((id) => agent.children.hasSettled(id))) {
     const known = agent.children.get(id);
     if (known === undefined) continue;
     status[id] = wireStatus(known.status, known.message);
-    agent.inbox.withdraw(id, known.turn);
+    if (isModels) agent.inbox.withdraw(id, known.turn, known.status);
   }
   const done = isSatisfied(agent, ids, unknown.length > 0, request.mode);
   // While it waited for its slot afterwards, the agents may have come to their end after all.

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { type AgentId, agentSettingsSchema, type SlotRequest } from '../../protocol/index.ts';
+import { AgentState } from '../../workflows/agent-state.ts';
+import { answerSlotRequest, recordReport } from '../../workflows/ledger.ts';
+import { agentId, reportOf, SESSION, viewOf } from './agent-views.ts';
+
+const [ONE, TWO] = ['worker-1', 'worker-2'].map(agentId) as [AgentId, AgentId];
+
+/** A root that asks for itself, so that nothing has to be sent. */
+function rootWith(limits: object): AgentState {
+  const settings = agentSettingsSchema.parse({
+    role: 'default',
+    model: 'scripted',
+    provider: 'script',
+    working_directory: '/tmp',
+    limits,
+  });
+  const identity = {
+    agent_id: SESSION,
+    session_id: SESSION,
+    depth: 0,
+    source: { kind: 'api' as const },
+    task: 'x',
+    search_attributes: [],
+  };
+  return new AgentState({ identity, settings }, undefined);
+}
+
+type Reserve = Extract<SlotRequest, { kind: 'reserve' }>;
+const reserve = (id: AgentId): Reserve => ({
+  kind: 'reserve',
+  request_id: `for ${id}`,
+  agent_id: id,
+  from: SESSION,
+  queue: false,
+});
+const spawnOf = (id: AgentId): Reserve => ({
+  ...reserve(id),
+  spawn: viewOf(id, { status: 'pending_init', turn: 0 }),
+});
+const ended = (turn: number) => ({ turn, status: 'completed', message: 'done', duration_ms: 5 }) as const;
+const slotsOf = (root: AgentState) => root.tree?.slots.carry;
+
+describe('the root', () => {
+  test('takes back a spawn that came to nothing, but none that it had refused', () => {
+    const root = rootWith({ max_agents: 1 });
+    answerSlotRequest(root, spawnOf(ONE));
+    answerSlotRequest(root, spawnOf(TWO));
+    answerSlotRequest(root, { kind: 'cancel_spawn', agent_id: TWO });
+    expect(slotsOf(root)).toMatchObject({ spawned: 1, working: [ONE] });
+    answerSlotRequest(root, { kind: 'cancel_spawn', agent_id: ONE });
+    expect(slotsOf(root)).toMatchObject({ spawned: 0, working: [] });
+    expect(root.tree?.ids).toEqual([]);
+  });
+
+  test('frees the slot when a turn has ended, also where the agent has more to do', () => {
+    const root = rootWith({});
+    answerSlotRequest(root, spawnOf(ONE));
+    recordReport(root, reportOf(ONE, 1, { status: 'pending_init', turn: 1, ended: ended(1) }));
+    expect(slotsOf(root)?.working).toEqual([]);
+    expect(root.tree?.busy).toBe(true);
+  });
+
+  test('keeps the slot that was reserved for an agent, whatever it says before its turn begins', () => {
+    const root = rootWith({});
+    answerSlotRequest(root, spawnOf(ONE));
+    recordReport(root, reportOf(ONE, 1, { status: 'completed', turn: 1, ended: ended(1) }));
+    answerSlotRequest(root, reserve(ONE));
+    recordReport(root, reportOf(ONE, 2, { status: 'completed', turn: 1, note: 'a new note' }));
+    expect(slotsOf(root)?.working).toEqual([ONE]);
+    recordReport(root, reportOf(ONE, 3, { status: 'completed', turn: 2, ended: ended(2) }));
+    expect(slotsOf(root)?.working).toEqual([]);
+  });
+
+  test.each(['running', 'open'])('is busy with an agent that takes a slot for itself (%s)', (count) => {
+    const root = rootWith({ count });
+    answerSlotRequest(root, spawnOf(ONE));
+    recordReport(root, reportOf(ONE, 1, { status: 'completed', turn: 1, ended: ended(1) }));
+    expect(root.tree?.busy).toBe(false);
+    answerSlotRequest(root, { kind: 'reclaim', request_id: 'r', agent_id: ONE, from: SESSION });
+    expect(root.tree?.busy).toBe(true);
+  });
+
+  test('does not take a closed agent for one at work because somebody asks for it', () => {
+    const root = rootWith({});
+    answerSlotRequest(root, spawnOf(ONE));
+    recordReport(root, reportOf(ONE, 1, { status: 'shutdown', closed: true }));
+    answerSlotRequest(root, reserve(ONE));
+    expect(root.tree?.report(ONE)?.view).toMatchObject({ status: 'shutdown', is_final: true });
+  });
+});
