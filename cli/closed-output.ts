@@ -8,6 +8,10 @@ export function holdOnClosedOutput(): AbortSignal {
   return closed.signal;
 }
 
+export function isOutputClosed(): boolean {
+  return closed.signal.aborted;
+}
+
 /** @returns whether somebody sees to it, so that the process need not end here */
 export function tellClosedOutput(): boolean {
   closed.abort();

@@ -11,6 +11,7 @@ export const EXIT = {
   ended: 6,
   unreachable: 69,
   interrupted: 130,
+  /** What a shell says of a program that SIGPIPE has ended. */
   outputClosed: 141,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -232,4 +232,4 @@ Examples:
 
 Exit codes: 0 done, 1 the agent ended on an error, 2 wrong usage or configuration, 3 not found,
 4 an approval was needed and nobody could give it, 5 refused by a limit, 6 ended by a limit or --timeout,
-69 Temporal or the model could not be reached, 130 interrupted, 141 left running as nobody read the output any more`;
+69 Temporal or the model could not be reached, 130 interrupted, 141 nobody read the output any more (a session that is followed goes on)`;

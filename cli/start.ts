@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { tellClosedOutput } from './closed-output.ts';
+import { isOutputClosed, tellClosedOutput } from './closed-output.ts';
 import { failureOf, isCommanderError } from './errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { type CommonOptions, Invocation } from './invocation.ts';
@@ -13,7 +13,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   process.on('uncaughtException', (error) => process.exit(command.fail(error)));
   const exitCode = await command.execute();
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
-  process.exit(exitCode);
+  process.exit(exitCode === EXIT.done && isOutputClosed() ? EXIT.outputClosed : exitCode);
 }
 
 class CommandRun {
@@ -72,11 +72,14 @@ function packageVersion(): string {
 
 const CLOSED = ['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'];
 
-/** A reader that has seen enough, like `head`, is no error; but what was begun for it is not dropped. */
+/**
+ * A reader that has seen enough, like `head`, ends a command as it ends any other program of a pipeline; but what was
+ * begun for it is not dropped.
+ */
 function endOnClosedPipe(error: NodeJS.ErrnoException): void {
   if (CLOSED.includes(error.code ?? '')) {
     if (tellClosedOutput()) return;
-    process.exit(EXIT.done);
+    process.exit(EXIT.outputClosed);
   }
   process.stderr.write(`error: the output cannot be written (${error.code ?? error.message})\n`);
   process.exit(EXIT.errored);

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CadreError, type SessionId } from '../../protocol/index.ts';
 import type { Tool } from '../../worker/index.ts';
+import { holdOnClosedOutput } from '../closed-output.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
@@ -25,6 +26,10 @@ export default async function worker(
   const place = await Workplace.open(invocation, config);
   const stop = new AbortController();
   const undo = onSignals(() => stop.abort());
+  // It ends as by a signal, so that what runs may finish.
+  const closed = holdOnClosedOutput();
+  if (closed.aborted) stop.abort();
+  else closed.addEventListener('abort', () => stop.abort(), { once: true });
   try {
     const queue = config.temporal.task_queue;
     if (options.session !== undefined) await serveSession(place, options.session, stop.signal);
