@@ -17,6 +17,7 @@ import { TemporalLink } from './temporal-link.ts';
 const GRACE_MS = 3_000;
 
 const LOCAL = 'cadre-local/';
+const DEFAULT_NAMESPACE = 'default';
 
 /** The task queue of a local session: polled by whoever works for it, and by nobody else. */
 export function localQueue(session: SessionId): string {
@@ -109,6 +110,18 @@ export class Workplace {
     return serveWhileNeeded(local, mode, this.surroundings, () =>
       this.link.reach((client) => action(client.get(id))),
     );
+  }
+
+  /** Removes what this machine keeps of sessions that the server has forgotten; what others hold is left alone. */
+  async prune(): Promise<void> {
+    const { address, namespace = DEFAULT_NAMESPACE } = this.address;
+    await this.files.prune(async (record) => {
+      if (record.address !== address || (record.namespace ?? DEFAULT_NAMESPACE) !== namespace) return false;
+      const found = await this.link
+        .reach((client) => client.get(record.session_id).describe())
+        .catch((error: unknown) => error);
+      return found instanceof CadreError && found.code === 'agent_not_found';
+    });
   }
 
   /** The agent of that session which a reference means; a short one is looked up in its tree. */

@@ -86,7 +86,7 @@ export default async function run(
       started_at: new Date().toISOString(),
       ...addressOf(config),
     });
-    void place.files.prune().catch(() => {});
+    void place.prune().catch(() => {});
     if (!isQueued && options.detach !== true) {
       serving = new Serving(place.session(id), 'act', place.surroundings);
     }

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionId } from '../../protocol/index.ts';
+import { CadreError, type SessionId } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { localQueue, type Workplace } from '../workplace.ts';
 import { Serving } from './serving.ts';
+import type { SessionRecord } from './session-files.ts';
 
 const LOOK_MS = 1_000;
+const STARTS_WITHIN_MS = 60_000;
 
 /** Works for every open local session that nobody else works for, and for those that come. */
 export async function serveAllSessions(
@@ -19,9 +21,10 @@ export async function serveAllSessions(
   await place.link.reach((client) => client.list({ limit: 1 }));
   output.info('Working for all local sessions; Ctrl-C stops it.');
   while (!signal.aborted) {
-    for (const { session_id: id, queue } of await place.files.all()) {
+    for (const record of await place.files.all()) {
+      const { session_id: id, queue } = record;
       if (closed.has(id) || queue !== localQueue(id)) continue;
-      if (await isClosed(place, id)) {
+      if (await isClosed(place, record)) {
         closed.add(id);
         await serving.get(id)?.stop();
         serving.delete(id);
@@ -43,10 +46,12 @@ export async function serveAllSessions(
   await Promise.all([...serving.values()].map((one) => one.stop()));
 }
 
-async function isClosed(place: Workplace, id: SessionId): Promise<boolean> {
+/** One that is not there may be about to start: its record is written first. */
+async function isClosed(place: Workplace, { session_id: id, started_at }: SessionRecord): Promise<boolean> {
   try {
     return (await place.link.reach((client) => client.get(id).describe())).closed;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'agent_not_found';
+    const isMissing = error instanceof CadreError && error.code === 'agent_not_found';
+    return isMissing && !(Date.now() - Date.parse(started_at) < STARTS_WITHIN_MS);
   }
 }

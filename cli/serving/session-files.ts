@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAgentId, type SessionId } from '../../protocol/ids.ts';
 
@@ -13,7 +13,8 @@ export interface SessionRecord {
   namespace?: string;
 }
 
-const KEPT_MS = 60 * 24 * 3_600_000;
+/** Files that nobody has written for so long are looked at. */
+const LOOKED_AT_MS = 60 * 24 * 3_600_000;
 
 /** The files of sessions below CADRE_HOME: records, locks, logs of background workers. */
 export class SessionFiles {
@@ -55,8 +56,7 @@ export class SessionFiles {
   }
 
   async remove(session: SessionId): Promise<void> {
-    await rm(this.#recordPath(session), { force: true });
-    await rm(this.logPath(session), { force: true });
+    for (const path of [this.#recordPath(session), this.logPath(session)]) await rm(path, { force: true });
   }
 
   async all(): Promise<SessionRecord[]> {
@@ -68,12 +68,30 @@ export class SessionFiles {
     return (await Promise.all(sessions.map((id) => this.read(id)))).filter((record) => record !== undefined);
   }
 
-  /** Removes what belongs to sessions that retention has forgotten long since. */
-  async prune(now = Date.now()): Promise<void> {
+  /**
+   * Removes old files of sessions that are there no longer. Age alone tells nothing: a session may be open for years,
+   * and a closed one is kept for as long as its namespace says.
+   *
+   * @param isForgotten whether the server surely has nothing of that session any more
+   */
+  async prune(isForgotten: (record: SessionRecord) => Promise<boolean>, now = Date.now()): Promise<void> {
+    const kept = new Set<string>();
+    for (const record of await this.all()) {
+      const { session_id: id } = record;
+      const path = this.#recordPath(id);
+      if (!(await isOld(path, now))) kept.add(id);
+      else if (await isForgotten(record)) await this.remove(id);
+      else {
+        kept.add(id);
+        // It is not asked for again before as much time has passed.
+        await utimes(path, now / 1_000, now / 1_000).catch(() => {});
+      }
+    }
     for (const folder of [this.#folder, this.#logs]) {
       for (const name of await readdir(folder).catch(() => [])) {
-        const file = await stat(join(folder, name)).catch(() => undefined);
-        if (file !== undefined && now - file.mtimeMs > KEPT_MS) await rm(join(folder, name), { force: true });
+        const [session = ''] = name.split('.', 1);
+        const path = join(folder, name);
+        if (!kept.has(session) && (await isOld(path, now))) await rm(path, { force: true });
       }
     }
   }
@@ -81,4 +99,9 @@ export class SessionFiles {
   #recordPath(session: SessionId): string {
     return join(this.#folder, `${session}.json`);
   }
+}
+
+async function isOld(path: string, now: number): Promise<boolean> {
+  const file = await stat(path).catch(() => undefined);
+  return file !== undefined && now - file.mtimeMs > LOOKED_AT_MS;
 }

@@ -1,4 +1,4 @@
-import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SessionFiles } from '../../../cli/serving/session-files.ts';
@@ -42,13 +42,50 @@ test('locks and half-written records are no sessions', async () => {
   expect((await files.all()).map((one) => one.session_id)).toEqual([id]);
 });
 
-test('what is two months old is removed, the rest stays', async () => {
-  const files = new SessionFiles(folderWith());
+/** A session whose files nobody has touched for two months. */
+async function oldSession() {
+  const home = folderWith();
+  const files = new SessionFiles(home);
   await files.write(record);
   writeFileSync(files.logPath(id), 'log');
+  writeFileSync(files.lockPath(id), '{}');
+  const path = join(home, 'sessions', `${id}.json`);
   const old = new Date(Date.now() - 61 * 24 * 3_600_000);
-  utimesSync(files.logPath(id), old, old);
-  await files.prune();
-  expect(existsSync(files.logPath(id))).toBe(false);
+  for (const file of [path, files.logPath(id), files.lockPath(id)]) utimesSync(file, old, old);
+  return { files, path };
+}
+const forgotten = async () => true;
+const stillThere = async () => false;
+
+test('what the server has forgotten is removed once it is old: record, log and lock', async () => {
+  const { files, path } = await oldSession();
+  await files.prune(forgotten);
+  for (const file of [path, files.logPath(id), files.lockPath(id)]) expect(existsSync(file)).toBe(false);
+});
+
+test('of a session that is still there nothing is removed, however old, and it is asked for once in two months', async () => {
+  const { files, path } = await oldSession();
+  let asked = 0;
+  const ask = async () => {
+    asked++;
+    return false;
+  };
+  await files.prune(ask);
+  await files.prune(ask);
+  expect(asked).toBe(1);
+  for (const file of [path, files.logPath(id), files.lockPath(id)]) expect(existsSync(file)).toBe(true);
+  await files.prune(stillThere, Date.now() + 70 * 24 * 3_600_000);
   expect(await files.read(id)).toEqual(record);
+});
+
+test('what is younger stays, and files that belong to no session go when they are old', async () => {
+  const { files, path } = await oldSession();
+  const now = new Date();
+  utimesSync(path, now, now);
+  await files.prune(forgotten);
+  expect(await files.read(id)).toEqual(record);
+  expect(existsSync(files.logPath(id))).toBe(true);
+  rmSync(path);
+  await files.prune(stillThere);
+  expect(existsSync(files.logPath(id))).toBe(false);
 });
