@@ -65,6 +65,20 @@ test('an agent below a closed root cannot be resumed; the error names the root',
   });
 });
 
+test('a worker for all local sessions takes up one that is resumed while it runs', async () => {
+  const { id } = await endedSession();
+  const worker = home.start(['worker', '-v']);
+  await worker.says(/Working for all local sessions/);
+  // It has seen by then that there is nothing to do.
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  expect(worker.stderr()).not.toContain(id);
+  expect((await home.run(['resume', id, 'and you?'])).code).toBe(0);
+  await worker.says(new RegExp(`session ${id} is open`), 60_000);
+  await expect.poll(() => statusOf(id), { timeout: 60_000 }).toMatchObject({ turn: 2, closed: true });
+  worker.child.kill('SIGINT');
+  expect(await worker.ended).toMatchObject({ code: 0 });
+}, 180_000);
+
 test('a fork goes on from before a message, and leaves the original alone', async () => {
   const { id, cwd } = await endedSession();
   const before = await conversation(id);
