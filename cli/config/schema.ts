@@ -71,7 +71,10 @@ const settings = {
         .default(['sub-agent-complete'])
         .describe('What the terminal is rung for; an empty list: nothing'),
       method: z.enum(['auto', 'bel', 'osc9']).default('auto'),
-      when: z.enum(['unfocused', 'always']).default('unfocused'),
+      when: z
+        .enum(['unfocused', 'always'])
+        .optional()
+        .describe('Not set: the terminal is not rung, and its keys are left to whoever comes next'),
     })
     .prefault({}),
   mcp_servers: z.record(name, mcpServerSchema).default({}),

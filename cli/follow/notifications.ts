@@ -35,7 +35,7 @@ export class Notifier {
     // A closing is no news: it follows what was told already, or somebody asked for it.
     const news = event.type === 'agent.status' && event.is_final && event.status !== 'shutdown';
     if (!news || event.receiver_id !== event.agent_id || view.depth === 0) return;
-    if (this.#options.config.when === 'unfocused' && this.#options.isFocused()) return;
+    if (this.#options.config.when !== 'always' && this.#options.isFocused()) return;
     this.#ring(
       formatAnnouncement({
         role: view.role,
@@ -55,9 +55,9 @@ export class Notifier {
   }
 }
 
-/** Whether anybody wants to be told of sub-agents. */
-export function wantsNotifications({ types }: Config['notifications']): boolean {
-  return types.includes(SUB_AGENT_COMPLETE);
+/** Whether anybody has asked to be told of sub-agents: see docs/decisions/012-keys-are-left-alone.md. */
+export function wantsNotifications({ types, when }: Config['notifications']): boolean {
+  return when !== undefined && types.includes(SUB_AGENT_COMPLETE);
 }
 
 /** How a terminal is told: those that show a text get one, any other beeps. */

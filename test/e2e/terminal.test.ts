@@ -45,7 +45,8 @@ const shown = (running: Running) => stripVTControlCharacters(running.stdout());
 
 test('on a terminal run asks for what a sub-agent may do, and does it when it is allowed', async () => {
   const cwd = folder();
-  const run = onTerminal(['run', 'the task', ...UNTRUSTED], { cwd });
+  const watching = ['-c', 'notifications.when=unfocused'];
+  const run = onTerminal(['run', 'the task', ...watching, ...UNTRUSTED], { cwd });
   const id = await sessionOf(run);
   await answer(run, 'y');
   expect((await run.ended).code).toBe(0);
@@ -134,7 +135,7 @@ beforeAll(async () => {
 
 test('a sub-agent that has ended rings a terminal that has lost the focus, and no other', async () => {
   const run = (keys: string) => {
-    const running = onTerminal(['run', 'the task', ...SCRIPT], {
+    const running = onTerminal(['run', 'the task', '-c', 'notifications.when=unfocused', ...SCRIPT], {
       cwd: folder(),
       env: { TERM_PROGRAM: 'WezTerm' },
     });
@@ -151,8 +152,19 @@ test('a sub-agent that has ended rings a terminal that has lost the focus, and n
   expect(await run('x')).not.toContain('\u001b]9;');
 }, 120_000);
 
-test('notifications that nobody wants leave the terminal alone', async () => {
-  const run = onTerminal(['run', 'the task', '-c', 'notifications.types=[]', ...SCRIPT], { cwd: folder() });
+test.each([
+  ['', []],
+  [' that always rings', ['-c', 'notifications.when=always']],
+])('keys typed ahead during a run%s are left to the shell', async (_name, options) => {
+  const run = onTerminal(['run', 'the task', ...options, ...SCRIPT], {
+    cwd: folder(),
+    through: ['sh', '-c', '"$0" "$@"; read -r line; echo "the shell got $line"'],
+  });
+  await sessionOf(run);
+  await run.says(/default-1/);
+  run.type('typed ahead\n');
   expect((await run.ended).code).toBe(0);
+  expect(run.stdout()).toContain('the shell got typed ahead');
   expect(run.stdout()).not.toContain(WATCHES_FOCUS);
+  expect(run.stdout().includes('\u0007')).toBe(options.length > 0);
 });

@@ -23,7 +23,7 @@ const ended = (id: AgentId, status: 'completed' | 'errored' | 'shutdown' | 'runn
 function notifier(config: object = {}, environment: Record<string, string> = {}) {
   const screen = new FakeScreen();
   const focus = { isFocused: false };
-  const notifications = configSchema.parse({ notifications: config }).notifications;
+  const { notifications } = configSchema.parse({ notifications: { when: 'unfocused', ...config } });
   const take = new Notifier({ config: notifications, environment, screen, isFocused: () => focus.isFocused });
   const view = agentView(CHILD, { role: 'worker' });
   return { take: (each: AgentEvent) => take.take(each, view), notifier: take, screen, focus };
@@ -60,13 +60,15 @@ test('not while the terminal has the focus, unless that is wanted', () => {
 });
 
 test.each([
-  [undefined, true],
-  [['sub-agent-complete'], true],
-  [['other', 'sub-agent-complete'], true],
-  [['other'], false],
-  [[], false],
-])('with types %j sub-agents are told of: %s', (types, wanted) => {
-  const { notifications } = configSchema.parse(types === undefined ? {} : { notifications: { types } });
+  [{}, false],
+  [{ types: ['sub-agent-complete'] }, false],
+  [{ when: 'unfocused' }, true],
+  [{ when: 'always' }, true],
+  [{ when: 'always', types: ['other', 'sub-agent-complete'] }, true],
+  [{ when: 'always', types: ['other'] }, false],
+  [{ when: 'always', types: [] }, false],
+])('with %j sub-agents are told of: %s', (config, wanted) => {
+  const { notifications } = configSchema.parse({ notifications: config });
   expect(wantsNotifications(notifications)).toBe(wanted);
 });
 
