@@ -25,7 +25,8 @@ chmodSync(`${next}/cli/main.js`, 0o755);
 const silent = { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error };
 const { code } = await bundleWorkflowCode({
   workflowsPath: `${root}${next}/workflows/index.js`,
-  preloadModules: [`${root}${next}/workflows/preload.js`],
+  // From source, as in tests, errors of workflow code keep their stacks.
+  preloadModules: ['without-stacks', 'preload'].map((name) => `${root}${next}/workflows/${name}.js`),
   payloadConverterPath: `${root}${next}/codec/payload-converter.js`,
   logger: silent,
 });

@@ -111,7 +111,10 @@ export async function follow(
     if ('result' in first) {
       undoSignals();
       await watching;
-      const agents = await lastLook(feed, invocation);
+      const agents = await feed.lastLook((error) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        output.warn(`What is shown of the agents may not be their last: ${reason}`);
+      });
       return { kind: 'ended', result: first.result, agents };
     }
     // A look that is under way may take its time; what it brings belongs to nobody any more. Further signals change
@@ -137,16 +140,6 @@ async function ended(place: Workplace, session: SessionId): Promise<SessionResul
       if (!(error instanceof CadreError) || error.code !== 'temporal_unreachable') throw error;
       await sleep(1_000);
     }
-  }
-}
-
-/** After the end: the rest of the events, and the session as it ended. */
-async function lastLook(feed: SessionFeed, invocation: Invocation): Promise<AgentView[]> {
-  try {
-    return await feed.look();
-  } catch (error) {
-    invocation.output.debug(`the last look failed: ${String(error)}`);
-    return [];
   }
 }
 

@@ -27,6 +27,8 @@ const PER_AGENT_MS = 25;
 /** So many agents are asked at the same time. */
 const AT_ONCE = 8;
 const RETRIES_EVERY_MS = 3_000;
+/** How often the end is looked for: a worker that has just closed hundreds of agents may be late once. */
+const LAST_LOOKS = 3;
 
 /** Looks at a session again and again, for whoever follows it. */
 export class SessionFeed {
@@ -39,6 +41,10 @@ export class SessionFeed {
   readonly #retriesDue = new Map<AgentId, number>();
   readonly #retriesTold = new Map<string, number>();
   readonly #limit = pLimit(AT_ONCE);
+  /** The session as it was last seen. */
+  #seen: AgentView[] = [];
+  /** Why an agent could not be read at the last look. */
+  #missed: unknown;
 
   constructor(root: AgentId, reach: Reach, options: FeedOptions) {
     this.#root = root;
@@ -55,22 +61,48 @@ export class SessionFeed {
     }
   }
 
-  /** Looks once at every agent that may have changed. */
+  /** Looks once at every agent that may have changed; one that does not answer is looked at again the next time. */
   async look(): Promise<AgentView[]> {
+    this.#missed = undefined;
     const root = await this.#reach(this.#root);
     const { agents } = await root.tree();
+    this.#seen = agents;
     const shown = await Promise.all(
       agents.map((agent) =>
         this.#limit(async () => {
           const live = agent.agent_id === this.#root ? agent : await this.#live(agent);
-          await this.#news(agent);
-          await this.#retries(agent);
+          try {
+            await this.#news(agent);
+            await this.#retries(agent);
+          } catch (error) {
+            this.#missed = error;
+          }
           return live;
         }),
       ),
     );
     this.#options.onTree?.(shown);
     return shown;
+  }
+
+  /**
+   * After the end: the rest of the events, and the session as it ended.
+   *
+   * @param trouble is told why something of it could not be read
+   */
+  async lastLook(trouble: (error: unknown) => void): Promise<AgentView[]> {
+    let why: unknown;
+    for (let looks = 0; looks < LAST_LOOKS; looks++) {
+      try {
+        const agents = await this.look();
+        why = this.#missed;
+        if (why === undefined) return agents;
+      } catch (error) {
+        why = error;
+      }
+    }
+    trouble(why);
+    return this.#seen;
   }
 
   /** The events of an agent that works, or has moved since it was last looked at. */

@@ -71,6 +71,44 @@ test('an agent that has come to a rest is asked again only when it moves', async
   expect(asked()).toBe(4);
 });
 
+test('an agent that does not answer hides no other, and the end is looked for again', async () => {
+  const session = new FakeSession();
+  session.views.push(agentView(CHILD));
+  session.say(ROOT, 'a');
+  session.say(CHILD, 'b');
+  let failures = 1;
+  const told: string[] = [];
+  const reach = async (id: AgentId) => {
+    if (id === CHILD && failures-- > 0) throw new Error('late');
+    return session.reach(id);
+  };
+  const feed = new SessionFeed(ROOT, reach, {
+    onEvent: (event) => told.push(`${event.agent_id} ${event.seq}`),
+  });
+  const troubles: unknown[] = [];
+  const agents = await feed.lastLook((error) => troubles.push(error));
+  expect(agents.map(({ agent_id }) => agent_id)).toEqual([ROOT, CHILD]);
+  expect(told).toEqual([`${ROOT} 1`, `${CHILD} 1`]);
+  expect(troubles).toEqual([]);
+});
+
+test('at an end that cannot be read, the session is what it was last seen to be, and it is said why', async () => {
+  const session = new FakeSession();
+  session.views.push(agentView(CHILD));
+  let gone = false;
+  const reach = async (id: AgentId) => {
+    if (gone) throw new Error('no worker');
+    return session.reach(id);
+  };
+  const feed = new SessionFeed(ROOT, reach, { onEvent: () => {} });
+  await feed.look();
+  gone = true;
+  const troubles: unknown[] = [];
+  const agents = await feed.lastLook((error) => troubles.push(error));
+  expect(agents.map(({ agent_id }) => agent_id)).toEqual([ROOT, CHILD]);
+  expect(troubles).toEqual([new Error('no worker')]);
+});
+
 test.each([
   [true, 2],
   [false, 1],
