@@ -90,6 +90,7 @@ export function resolveRole(request: RoleRequest, summary: string): Promise<Role
 export function planCall(request: Wire<PlanRequest>, summary: string): Promise<PlannedCall> {
   return scheduleActivity<PlannedCall>('plan_call', [request], {
     startToCloseTimeout: '1 minute',
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: 10 },
     summary,
   });

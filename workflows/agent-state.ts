@@ -30,9 +30,10 @@ import type { Order } from './order.ts';
 import { Outbox } from './outbox.ts';
 import { Outcomes } from './outcomes.ts';
 import { Requests } from './requests.ts';
-import type { RunningTurn } from './running-turn.ts';
 import { SessionTree } from './session-tree.ts';
+import { SideWork } from './side-work.ts';
 import { Standing } from './standing.ts';
+import type { Stoppable } from './stoppable.ts';
 
 /** Why and how an agent closes; `requests` are those who want to know when it is done. */
 export interface Closing {
@@ -64,13 +65,16 @@ export class AgentState {
   /** What this agent has asked a person, and has no answer to. */
   readonly questions = new Map<string, Approval>();
   readonly acknowledgements = new Map<string, Acknowledge>();
+  /** What has come of the operations of clients. */
   readonly operations: Outcomes;
+  readonly sideWork = new SideWork();
   readonly orders: Order[];
   /** How many calls of the running turn wait while others have its slot. */
   lenders = 0;
   /** How many tokens this agent may have spent before it asks the root again; given back at the end of a turn. */
   tokensLeased = 0;
-  running: RunningTurn | undefined;
+  /** The turn in progress. */
+  running: Stoppable | undefined;
   /** How the last turn ended, until the next report tells it: once, apart from how the agent stands by then. */
   ended: Required<EndedTurn> | undefined;
   /** What roles were asked for since the last model call, and the answers. */
@@ -112,7 +116,7 @@ export class AgentState {
   reopen(): void {
     const now = Date.now();
     this.orders.splice(0);
-    this.operations.reopen();
+    this.operations.giveUp();
     this.conversation.mend();
     this.children.reopen();
     this.tree?.reopen(now);

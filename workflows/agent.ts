@@ -5,12 +5,15 @@ import { problemOf, resolveRole } from './activity-calls.ts';
 import { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
 import { closeSelf } from './closing.ts';
+import { shouldContinueAsNew } from './continue-as-new.ts';
 import { registerHandlers } from './handlers.ts';
 import { takeSlot } from './operations/slot.ts';
 import { beginClosing, followOrders, followWaiting } from './orders.ts';
 import { carryOf, forkedItems } from './restore.ts';
+import { Stoppable } from './stoppable.ts';
 import { Surface } from './surface.ts';
-import { runTurn, shouldContinueAsNew, type TurnOutcome } from './turn.ts';
+import { runTurn } from './turn.ts';
+import type { TurnOutcome } from './turn-outcome.ts';
 
 /** The life of one agent: turns, one after the other, until it is closed. */
 export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult> {
@@ -23,22 +26,22 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     if (carry === undefined) begin(self, input, await forkedItems(input));
     else resume(self, input);
   }
-  registerHandlers(self);
   closeOnCancellation(self);
   // Cancelling the workflow closes the tree below it, which takes work of its own: nothing here is cancelled by it.
   return CancellationScope.nonCancellable(async () => {
-    // What was carried over while idle comes before the next turn; in the middle of one it is for that turn.
-    if (self.standing.status !== 'running') followWaiting(self);
+    // What was carried over comes before all else; in the middle of a turn it is for that turn, which may be stopped
+    // by it before it takes what has come since.
+    if (self.standing.status === 'running') self.running = new Stoppable();
+    followWaiting(self);
+    registerHandlers(self);
     void followOrders(self);
     surface.refresh();
     if (carry === undefined && input.restore === undefined && self.isRoot) await applyRole(self, surface);
     if (input.carry === undefined && input.restore !== undefined) self.report();
-    while (self.closing === undefined) {
+    while (self.closing === undefined || self.standing.status === 'running') {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') {
-        // An operation of a client needs mail to come to its end, and none is read while the agent moves on.
-        await condition(() => !self.operations.busy || self.closing !== undefined);
-        if (self.closing === undefined) return continueInNewRun(self, input);
+        if (mayMoveOn(self)) return continueInNewRun(self, input);
       } else if (outcome !== undefined) endTurn(self, outcome);
     }
     return closeSelf(self);
@@ -71,7 +74,14 @@ function resume(self: AgentState, input: AgentInput<AgentCarry>): void {
 
 /** What its role makes of the settings of a root; a child's were resolved by its parent. */
 async function applyRole(self: AgentState, surface: Surface): Promise<void> {
-  const answer = await rootRole(self);
+  const work = new Stoppable();
+  const asked = work.scope.run(() => rootRole(self));
+  void self.sideWork.track(
+    asked.then(() => {}),
+    work,
+  );
+  const answer = await asked;
+  if (self.closing !== undefined) return;
   if (answer.ok) {
     self.settings = answer.settings;
     self.tree?.budget.bound(self.id, answer.settings.limits.max_tokens);
@@ -117,12 +127,7 @@ async function nextTurn(
   const wakes = (): boolean => inbox.hasInput || (self.settings.limits.wake_parent && inbox.hasNotice);
   const isDue = (): boolean =>
     self.closing !== undefined || wakes() || closesByItself(self) || shouldContinueAsNew(self);
-  const { max_runtime_ms: idle } = self.settings.limits;
-  if (idle === undefined) await condition(isDue);
-  else if (!(await condition(isDue, idle, { summary: 'agents.max_runtime_ms' }))) {
-    endIdleness(self, idle);
-    return undefined;
-  }
+  if (!(await untilDue(self, isDue))) return undefined;
   if (self.closing !== undefined || closesByItself(self)) return undefined;
   if (!wakes()) return 'continue_as_new';
   await obtainSlot(self, input);
@@ -134,12 +139,32 @@ async function nextTurn(
   if (standing.turn === 1 && input.slot !== 'queued') self.onChange();
   else self.report();
   const { max_turns: most } = self.settings.limits;
-  return most !== undefined && standing.turn > most ? refusedTurn(self, most) : runTurn(self);
+  if (most !== undefined && standing.turn > most) standing.settle(refusedTurn(self, most), Date.now());
+  return runTurn(self);
 }
 
-/** Nothing has come for so long that the agent is given up; agents of its that still work count as something to come. */
+/**
+ * Waits for the next thing to do. The time that the agent may be idle runs while nothing is pending: no agents of its
+ * that work, and nothing that a client has asked of it.
+ *
+ * @returns false when the agent was given up, since nothing had come for so long
+ */
+async function untilDue(self: AgentState, isDue: () => boolean): Promise<boolean> {
+  const { max_runtime_ms: idle } = self.settings.limits;
+  const isPending = (): boolean => self.sideWork.busy || self.children.working.length > 0;
+  while (!isDue()) {
+    if (idle === undefined) await condition(isDue);
+    else if (isPending()) await condition(() => isDue() || !isPending());
+    else if (!(await condition(() => isDue() || isPending(), idle, { summary: 'agents.max_runtime_ms' }))) {
+      if (isDue() || isPending()) continue;
+      endIdleness(self, idle);
+      return false;
+    }
+  }
+  return true;
+}
+
 function endIdleness(self: AgentState, idle: number): void {
-  if (self.children.working.length > 0) return;
   const { standing } = self;
   const limit = `The limit of ${idle} ms without any activity was reached (agents.max_runtime_ms).`;
   const last = standing.status === 'completed' && standing.message ? ` Handed back: ${standing.message}` : '';
@@ -201,6 +226,11 @@ function closeOnCancellation(self: AgentState): void {
   void CancellationScope.current().cancelRequested.catch(() => {
     self.orders.push({ type: 'shutdown', reason: 'its workflow was cancelled' });
   });
+}
+
+/** Whether it is still so, and nothing has come that is for this run. */
+function mayMoveOn(self: AgentState): boolean {
+  return self.closing === undefined && self.running?.stopReason === undefined && shouldContinueAsNew(self);
 }
 
 /**

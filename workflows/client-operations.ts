@@ -1,23 +1,34 @@
 import { refusalOutput } from '../protocol/errors.ts';
-import type { Operate, ToolCall } from '../protocol/index.ts';
+import type { ErrorBody, Operate, ToolCall } from '../protocol/index.ts';
 import { planCall, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { Refused } from './operations/refused.ts';
 import { resume } from './operations/resume.ts';
+import { Stoppable } from './stoppable.ts';
 import { answerCall } from './tool-calls.ts';
 
-/** Does what a client has asked for, beside the turn, and keeps the outcome until it is looked for. */
-export async function carryOut(agent: AgentState, id: string, request: Operate): Promise<void> {
-  try {
-    const { success, output } = await outcomeOf(agent, id, request);
-    agent.operations.end(id, success, output);
-  } catch (error) {
-    agent.operations.end(id, false, refusalOf(error));
+/**
+ * Does what a client has asked for, beside the turn, and keeps the outcome until it is looked for. An interrupt of the
+ * turn does not stop it, the closing of the agent does.
+ */
+export function carryOut(agent: AgentState, id: string, request: Operate): void {
+  if (agent.closing !== undefined) {
+    agent.operations.end(id, false, refusalOutput(isClosing(agent)));
+    return;
   }
+  const work = new Stoppable();
+  const done = work.scope
+    .run(() => outcomeOf(agent, work, id, request))
+    .then(
+      ({ success, output }) => agent.operations.end(id, success, output),
+      (error: unknown) => agent.operations.end(id, false, refusalOf(agent, error)),
+    );
+  void agent.sideWork.track(done, work);
 }
 
 async function outcomeOf(
   agent: AgentState,
+  work: Stoppable,
   id: string,
   request: Operate,
 ): Promise<{ success: boolean; output: string }> {
@@ -35,14 +46,19 @@ async function outcomeOf(
         arguments: request.arguments,
       };
       const plan = await planCall({ agent: agent.reference(), call }, `plan ${request.tool}`);
-      return answerCall(agent, plan, call);
+      return answerCall(agent, work, plan, call);
     }
   }
 }
 
-function refusalOf(error: unknown): string {
+function refusalOf(agent: AgentState, error: unknown): string {
   if (error instanceof Refused) return refusalOutput(error.body, error.details);
   const problem = problemOf(error);
-  const message = problem.kind === 'cancelled' ? 'it was interrupted' : problem.message;
+  if (problem.kind === 'cancelled') return refusalOutput(isClosing(agent));
+  const { message } = problem;
   return refusalOutput({ code: problem.kind === 'failed' ? problem.code : 'internal', message });
+}
+
+function isClosing(agent: AgentState): ErrorBody {
+  return { code: 'agent_closed', message: `agent ${agent.id} is closing` };
 }

@@ -4,9 +4,16 @@ import { addUsage } from '../protocol/usage.ts';
 import type { AgentState } from './agent-state.ts';
 import { closeAgent } from './operations/close.ts';
 
+/** What was stopped has ended by then, but for what must not be cut in two. */
+const SIDE_WORK_MS = 10_000;
+
 /** Closes what is below, leaf first, then this agent; tells parent, root and whoever asked. */
 export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   const { reason, keepStatus } = agent.closing ?? { reason: 'closed', keepStatus: false };
+  const { sideWork } = agent;
+  // It may be just starting an agent that has to be closed, too.
+  if (sideWork.busy)
+    await condition(() => !sideWork.busy, SIDE_WORK_MS, { summary: 'what runs beside it ends' });
   agent.children.closeAlong();
   const below = await Promise.all(
     agent.children.open.map((child) =>
@@ -21,7 +28,8 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
     const acknowledge = { request_id: requestId, done: true, closed };
     agent.outbox.post(from, { type: 'acknowledge', acknowledge });
   }
-  await condition(() => agent.outbox.isEmpty && !agent.operations.busy && allHandlersFinished());
+  await condition(() => agent.outbox.isEmpty && allHandlersFinished());
+  agent.operations.giveUp();
   return resultOf(agent, closed);
 }
 

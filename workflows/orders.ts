@@ -59,10 +59,10 @@ function follow(agent: AgentState, order: Order): void {
       return;
     case 'death':
       // Ending what is left may fail; the slot is free all the same.
-      void takeForLost(agent, order.id).catch(() => {});
+      void agent.sideWork.track(takeForLost(agent, order.id).catch(() => {}));
       return;
     case 'operate':
-      void agent.operations.track(carryOut(agent, order.id, order.request));
+      carryOut(agent, order.id, order.request);
       return;
     case 'mail':
       read(agent, order.mail);
@@ -70,11 +70,12 @@ function follow(agent: AgentState, order: Order): void {
   }
 }
 
-/** From here on no input is taken; a running turn is stopped, the main function does the rest. */
+/** From here on no input is taken; a running turn and what runs beside it are stopped, the main function does the rest. */
 export function beginClosing(agent: AgentState, reason: string, keepStatus: boolean): void {
   if (agent.closing !== undefined) return;
   agent.closing = { reason, keepStatus };
   agent.running?.stop(reason);
+  agent.sideWork.stop(reason);
 }
 
 function read(agent: AgentState, mail: Mail): void {
@@ -134,7 +135,8 @@ function read(agent: AgentState, mail: Mail): void {
       const { request_id: requestId, from, reason, keep_status: keepStatus } = mail.request;
       // One that has just closed for another reason answers, too: nobody else would before its workflow is gone.
       const { closed } = agent;
-      const takesTime = agent.running !== undefined || agent.children.open.length > 0;
+      const { running, sideWork, children } = agent;
+      const takesTime = running !== undefined || sideWork.busy || children.open.length > 0;
       if (closed !== undefined || takesTime) {
         acknowledge(agent, from, { request_id: requestId, done: closed !== undefined, closed: closed ?? [] });
       }

@@ -14,7 +14,6 @@ export type OutcomesCarry = [id: string, outcome: OperateOutcome][];
 /** What has come of the operations that clients have asked for; they look for it, since a handler does not wait. */
 export class Outcomes {
   readonly #outcomes: Map<string, OperateOutcome>;
-  #underWay = 0;
 
   constructor(carry: OutcomesCarry = []) {
     this.#outcomes = new Map(carry);
@@ -22,8 +21,10 @@ export class Outcomes {
 
   begin(id: string): void {
     this.#outcomes.set(id, { state: 'pending' });
-    const [oldest] = this.#outcomes.keys();
-    if (this.#outcomes.size > KEPT && oldest !== undefined) this.#outcomes.delete(oldest);
+    if (this.#outcomes.size <= KEPT) return;
+    // What is still under way is not forgotten, however long it takes.
+    const oldest = [...this.#outcomes].find(([, { state }]) => state === 'done');
+    if (oldest !== undefined) this.#outcomes.delete(oldest[0]);
   }
 
   /** Whether this is an operation of a client. */
@@ -31,8 +32,8 @@ export class Outcomes {
     return this.#outcomes.has(id);
   }
 
-  /** After a resume: nobody works on what was under way when the agent was ended. */
-  reopen(): void {
+  /** Nobody works any more on what was under way when the agent was ended. */
+  giveUp(): void {
     for (const [id, { state }] of this.#outcomes) {
       if (state === 'pending') this.end(id, false, UNKNOWN);
     }
@@ -44,18 +45,6 @@ export class Outcomes {
 
   outcome(id: string): OperateOutcome {
     return this.#outcomes.get(id) ?? { state: 'unknown' };
-  }
-
-  /** Counts the work on an operation, which never rejects, as long as it takes. */
-  async track(work: Promise<void>): Promise<void> {
-    this.#underWay++;
-    await work;
-    this.#underWay--;
-  }
-
-  /** Whether some operation is under way; one that has only been asked for is not. */
-  get busy(): boolean {
-    return this.#underWay > 0;
   }
 
   get carry(): OutcomesCarry {

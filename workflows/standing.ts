@@ -1,6 +1,7 @@
 import type { ErrorCode, PlanStep, Status, Usage, WaitingFor } from '../protocol/index.ts';
 import { isFinal } from '../protocol/status.ts';
 import { addUsage, noUsage } from '../protocol/usage.ts';
+import type { TurnOutcome } from './turn-outcome.ts';
 
 export interface StandingCarry {
   status: Status;
@@ -16,6 +17,8 @@ export interface StandingCarry {
   note?: string;
   plan: PlanStep[];
   approval_missing: boolean;
+  /** What the turn has come to that goes on only until those below have settled. */
+  settling?: TurnOutcome;
   /** How it stood before it was closed. */
   before_close?: { status: Status; message?: string };
 }
@@ -82,6 +85,9 @@ export class Standing {
   get updated(): number {
     return this.#state.updated;
   }
+  get settling(): TurnOutcome | undefined {
+    return this.#state.settling;
+  }
   get approvalMissing(): boolean {
     return this.#state.approval_missing;
   }
@@ -93,12 +99,18 @@ export class Standing {
 
   /** The agent goes on with new input before its turn was announced as ended: it runs all along. */
   nextTurn(now: number): void {
+    this.#unsettle();
     this.#update(now, { turn: this.#state.turn + 1, step: 0, turn_started: now });
   }
 
   startStep(now: number): number {
     this.#update(now, { step: this.#state.step + 1 });
     return this.#state.step;
+  }
+
+  /** The turn has come to this, and goes on only until those below have settled. */
+  settle(outcome: TurnOutcome, now: number): void {
+    this.#update(now, { settling: outcome });
   }
 
   endTurn(status: Status, message: string, code: ErrorCode | undefined, now: number): void {
@@ -146,7 +158,13 @@ export class Standing {
     this.#update(now, { approval_missing: true });
   }
 
+  #unsettle(): void {
+    const { settling: _, ...rest } = this.#state;
+    this.#state = rest;
+  }
+
   #enter(status: Status, message: string | undefined, code: ErrorCode | undefined, now: number): void {
+    this.#unsettle();
     const { message: _message, code: _code, ...rest } = this.#state;
     this.#state = {
       ...rest,

@@ -5,20 +5,26 @@ import type { AgentState } from './agent-state.ts';
 import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
 import { askApproval } from './operations/approval.ts';
 import { Refused } from './operations/refused.ts';
+import type { Stoppable } from './stoppable.ts';
 
 /** How much of an output stands in an event. */
 const OUTPUT_SHOWN = 2_000;
 
 /** Runs the tool calls of one model answer: those that only read side by side, the others in order, one at a time. */
-export async function runToolCalls(agent: AgentState, items: Item[], plans: PlannedCall[]): Promise<void> {
+export async function runToolCalls(
+  agent: AgentState,
+  running: Stoppable,
+  items: Item[],
+  plans: PlannedCall[],
+): Promise<void> {
   const calls = items.filter((item) => item.type === 'tool_call');
   const outputs: ToolOutput[] = [];
   for (const group of grouped(plans)) {
-    if (agent.running?.stopReason !== undefined) {
+    if (running.stopReason !== undefined) {
       outputs.push(...group.map((plan) => notRun(plan)));
       continue;
     }
-    outputs.push(...(await Promise.all(group.map((plan) => runOne(agent, plan, calls)))));
+    outputs.push(...(await Promise.all(group.map((plan) => runOne(agent, running, plan, calls)))));
   }
   agent.conversation.append(...outputs);
 }
@@ -48,18 +54,30 @@ function runsBeside(plan: PlannedCall): boolean {
 }
 
 /** A call that no model has made: a person's or a program's. It stands in the events, not in the conversation. */
-export function answerCall(agent: AgentState, plan: PlannedCall, call: ToolCall): Promise<ToolOutput> {
-  return runOne(agent, plan, [call]);
+export function answerCall(
+  agent: AgentState,
+  work: Stoppable,
+  plan: PlannedCall,
+  call: ToolCall,
+): Promise<ToolOutput> {
+  return runOne(agent, work, plan, [call]);
 }
 
-async function runOne(agent: AgentState, plan: PlannedCall, calls: ToolCall[]): Promise<ToolOutput> {
+/** @param work what the call belongs to: the turn, which shows what it does, or an operation of a client */
+async function runOne(
+  agent: AgentState,
+  work: Stoppable,
+  plan: PlannedCall,
+  calls: ToolCall[],
+): Promise<ToolOutput> {
   const started = Date.now();
   const label = plan.summary === '' ? plan.name : `${plan.name} · ${plan.summary}`;
   agent.emit({ type: 'tool.begin', call_id: plan.call_id, name: plan.name, summary: plan.summary });
-  agent.standing.currentTool = label;
+  const isTurn = work === agent.running;
+  if (isTurn) agent.standing.currentTool = label;
   agent.onChange();
-  const output = await answerOf(agent, plan, calls);
-  agent.standing.currentTool = undefined;
+  const output = await answerOf(agent, work, plan, calls);
+  if (isTurn) agent.standing.currentTool = undefined;
   agent.emit({
     type: 'tool.end',
     call_id: plan.call_id,
@@ -71,7 +89,12 @@ async function runOne(agent: AgentState, plan: PlannedCall, calls: ToolCall[]): 
   return output;
 }
 
-async function answerOf(agent: AgentState, plan: PlannedCall, calls: ToolCall[]): Promise<ToolOutput> {
+async function answerOf(
+  agent: AgentState,
+  work: Stoppable,
+  plan: PlannedCall,
+  calls: ToolCall[],
+): Promise<ToolOutput> {
   switch (plan.kind) {
     case 'refused':
       return output(plan, refusalOutput(plan.error), false);
@@ -79,7 +102,7 @@ async function answerOf(agent: AgentState, plan: PlannedCall, calls: ToolCall[])
       return operate(agent, plan);
     case 'activity': {
       const call = calls.find((call) => call.call_id === plan.call_id);
-      return call === undefined ? notRun(plan) : work(agent, plan, call);
+      return call === undefined ? notRun(plan) : runActivity(agent, work, plan, call);
     }
   }
 }
@@ -101,7 +124,11 @@ async function operate(
   } catch (error) {
     if (error instanceof Refused) return output(plan, refusalOutput(error.body, error.details), false);
     const problem = problemOf(error);
-    if (problem.kind === 'cancelled') return notRun(plan);
+    if (problem.kind === 'cancelled') {
+      // Whoever carries an operation out for a client says why it was stopped.
+      if (agent.operations.has(plan.call_id)) throw error;
+      return notRun(plan);
+    }
     return output(
       plan,
       refusalOutput({ code: 'internal', message: `${plan.name} failed: ${problem.message}` }),
@@ -110,14 +137,16 @@ async function operate(
   }
 }
 
-async function work(
+async function runActivity(
   agent: AgentState,
+  work: Stoppable,
   plan: Extract<PlannedCall, { kind: 'activity' }>,
   call: ToolCall,
 ): Promise<ToolOutput> {
-  agent.standing.waitingFor = 'tool';
+  const isTurn = work === agent.running;
+  if (isTurn) agent.standing.waitingFor = 'tool';
   try {
-    const answer = await runAllowed(agent, plan, call);
+    const answer = await runAllowed(agent, work, plan, call);
     if (answer === undefined) {
       return output(
         plan,
@@ -135,7 +164,7 @@ async function work(
     return { ...output(plan, text, success), ...(handle === undefined ? {} : { handle }) };
   } catch (error) {
     const problem = problemOf(error);
-    if (agent.running?.stopReason !== undefined) {
+    if (work.stopReason !== undefined) {
       return output(plan, 'The call was interrupted; what it had done until then stays done.', false);
     }
     if (problem.kind === 'failed') {
@@ -151,32 +180,34 @@ async function work(
     }
     return output(plan, unknownOutcome(plan, why), false);
   } finally {
-    agent.standing.waitingFor = undefined;
+    if (isTurn) agent.standing.waitingFor = undefined;
   }
 }
 
 /** Runs a call, and again when a person had to allow it first; undefined when an interrupt left it behind. */
 async function runAllowed(
   agent: AgentState,
+  work: Stoppable,
   plan: Extract<PlannedCall, { kind: 'activity' }>,
   call: ToolCall,
 ): Promise<ToolAnswer | undefined> {
-  const answer = await attempt(agent, plan, { call });
+  const answer = await attempt(agent, work, plan, { call });
   if (answer?.needs_approval === undefined) return answer;
   const refusal = await askApproval(agent, answer.needs_approval, plan.call_id);
   if (refusal !== undefined) return { output: refusalOutput(refusal), success: false };
-  agent.standing.waitingFor = 'tool';
-  return attempt(agent, plan, { call, approved: true });
+  if (work === agent.running) agent.standing.waitingFor = 'tool';
+  return attempt(agent, work, plan, { call, approved: true });
 }
 
 async function attempt(
   agent: AgentState,
+  work: Stoppable,
   plan: Extract<PlannedCall, { kind: 'activity' }>,
   request: { call: ToolCall; approved?: boolean },
 ): Promise<ToolAnswer | undefined> {
   const running = callTool({ agent: agent.reference(), ...request }, plan);
   running.catch(() => {});
-  return Promise.race([running, agent.running?.overdue ?? running]);
+  return Promise.race([running, work.overdue]);
 }
 
 function unknownOutcome(plan: PlannedCall, why: string): string {

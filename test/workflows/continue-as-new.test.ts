@@ -6,7 +6,19 @@ import { ensureServer, stopServer } from '../../server/index.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { call, heard, lines, never, outputs, say, spawn, wait, waitForAll } from './script.ts';
+import {
+  call,
+  heard,
+  lines,
+  never,
+  outputs,
+  type Say,
+  type Script,
+  say,
+  spawn,
+  wait,
+  waitForAll,
+} from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { ScriptedWorker } from './scripted-worker.ts';
 import { expectSoundHistories } from './with-worker.ts';
@@ -180,6 +192,20 @@ describe.concurrent('an agent that continues as new', () => {
     expect(await runsOf(session)).toBeGreaterThan(2);
   });
 
+  test('does not stand still because a client has it do something that takes long', async () => {
+    const gate = new Gate();
+    const session = await worker.start({
+      script: ({ step }) => (step < 12 ? call('look') : say('done')),
+      tools: { look: () => 'a file', act: () => gate.opened.then(() => 'made') },
+    });
+    const operation = await session.call('act');
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', step: 13 });
+    expect(await runsOf(session)).toBe(1);
+    gate.open();
+    expect(await session.outcomeOf(operation)).toMatchObject({ success: true, output: 'made' });
+    await eventually(async () => expect(await runsOf(session)).toBe(2));
+  });
+
   test('does so while idle, too, and stays as it was', async () => {
     const session = await worker.start({
       script: lines({
@@ -210,14 +236,55 @@ describe.concurrent('an agent that continues as new', () => {
   });
 });
 
+describe.concurrent('a one-shot root that waits for those below', () => {
+  const takeNotes = async (session: ScriptedSession) => {
+    for (const note of numbered(20, 'note'))
+      await session.agent().executeUpdate('set_note', { args: [{ note }] });
+    expect(await runsOf(session)).toBeGreaterThan(1);
+  };
+  const start = async (answer: Say) => {
+    const gate = new Gate();
+    const session = await worker.start({
+      session: { one_shot: true },
+      script: lines({
+        root: [spawn('x'), answer, say('with what they found')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    await takeNotes(session);
+    const view = await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    expect(view).toMatchObject({ status: 'running', turn: 1 });
+    return { session, gate };
+  };
+
+  test('goes on waiting, and takes one more turn then', async () => {
+    const { session, gate } = await start(say('I leave it to them'));
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'with what they found' });
+    expect(session.asked()).toHaveLength(3);
+    expect((await session.status()).turn).toBe(2);
+  });
+
+  test('goes on waiting after its turn has failed, and is errored then', async () => {
+    const { session, gate } = await start({ fail: { code: 'model_refused', message: '401' } });
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'errored', output: '401' });
+    expect(await session.eventsOf('warning')).toHaveLength(1);
+    expect(session.asked()).toHaveLength(2);
+  });
+});
+
 describe.concurrent('what comes while an agent is about to continue as new', () => {
   /** A child in a tool call, in the last run that holds it, with a report under way that takes a second. */
-  async function aboutToContinue(): Promise<{ session: ScriptedSession; go: () => void }> {
+  async function aboutToContinue(
+    last: Script = never,
+  ): Promise<{ session: ScriptedSession; go: () => void }> {
     const gate = new Gate();
     const session = await worker.start({
       script: lines({
         root: [spawn('x'), say('ok')],
-        'default-1': [...Array.from({ length: 4 }, () => call('look')), call('act'), never],
+        'default-1': [...Array.from({ length: 4 }, () => call('look')), call('act'), last],
       }),
       tools: { look: () => 'a file', act: () => gate.opened.then(() => 'done') },
     });
@@ -250,4 +317,22 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     expect(await session.untilFinal('default-1')).toMatchObject({ status: 'interrupted', turn: 1 });
     expect(await runsOf(session, 'default-1')).toBeGreaterThan(1);
   });
+
+  test.each([0, 200])(
+    'stops its turn for an input with interrupt, then takes the input, %i ms after the tool',
+    async (delay) => {
+      const { session, go } = await aboutToContinue(({ turn }) => (turn === 1 ? never() : say('this then')));
+      go();
+      await untilActed(session);
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      await session.send({ message: 'rather this', interrupt: true }, 'default-1');
+      expect(await session.untilFinal('default-1', 2)).toMatchObject({ status: 'completed', turn: 2 });
+      expect(heard(await session.items('default-1'))).toEqual([
+        'x',
+        'notice: The turn was interrupted: interrupted by new input',
+        'rather this',
+      ]);
+      expect(await runsOf(session, 'default-1')).toBeGreaterThan(1);
+    },
+  );
 });

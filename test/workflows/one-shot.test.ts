@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { limitsSchema } from '../../protocol/index.ts';
 import { Gate } from './gate.ts';
-import { heard, lines, never, say, spawn, waitForAll } from './script.ts';
+import { heard, lines, never, type Script, say, spawn, spawnAs, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
@@ -101,19 +102,128 @@ describe.concurrent('a one-shot root', () => {
     expect(await session.status('default-1')).toMatchObject({ status: 'interrupted', closed: true });
   });
 
-  test('that is errored still waits for those below', async () => {
+  /** One whose turn has failed while its child still works. */
+  async function failed(more: Script = () => say('never asked for')) {
     const gate = new Gate();
+    const fail = { code: 'model_refused', message: '401: no more' };
+    const afterwards: Script = (seen) => (seen.turn === 1 ? { fail } : more(seen));
     const session = await worker().start({
       session: ONE_SHOT,
       script: lines({
-        root: [spawn('x'), { fail: { code: 'model_refused', message: 'no more' } }],
+        root: [spawn('x'), afterwards, afterwards, afterwards],
         'default-1': [() => gate.opened.then(() => say('done'))],
       }),
     });
-    expect(await session.untilFinal()).toMatchObject({ status: 'errored', closed: false });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    const view = await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    return { session, gate, view };
+  }
+
+  test('that fails runs until those below have settled, says so at once, and is errored then', async () => {
+    const { session, gate, view } = await failed();
+    expect(view).toMatchObject({ status: 'running', is_final: false, closed: false, turn: 1 });
+    expect(await session.eventsOf('warning')).toMatchObject([
+      { text: expect.stringContaining('401: no more') },
+    ]);
     gate.open();
-    expect(await session.result()).toMatchObject({ status: 'errored', code: 'model_refused' });
+    expect(await session.result()).toMatchObject({
+      status: 'errored',
+      code: 'model_refused',
+      output: '401: no more',
+    });
     expect(await session.status('default-1')).toMatchObject({ status: 'completed', closed: true });
+    expect(await session.eventsOf('turn.failed')).toMatchObject([{ turn: 1, code: 'model_refused' }]);
+    const own = (await session.eventsOf('agent.status')).filter(
+      ({ receiver_id }) => receiver_id === session.id,
+    );
+    expect(own.map(({ status }) => status)).toEqual(['running', 'errored']);
+  });
+
+  test('that has failed takes input meanwhile as another turn', async () => {
+    const { session, gate } = await failed(({ items }) => say(`heard ${heard(items).at(-1)}`));
+    await session.send('try again');
+    await session.until('root', ({ turn, waiting_for }) => turn === 2 && waiting_for === 'agents');
+    gate.open();
+    expect(await session.result()).toMatchObject({
+      status: 'completed',
+      output: expect.stringMatching(/^heard notice: agent .*done$/),
+    });
+    expect(await session.eventsOf('turn.failed')).toMatchObject([{ turn: 1 }]);
+  });
+
+  test('that has failed may be interrupted with those below it, and stays open', async () => {
+    const { session } = await failed(() => say('done after all'));
+    await session.agent().signal('interrupt', { reason: 'enough' });
+    expect(await session.untilFinal('default-1')).toMatchObject({ status: 'interrupted' });
+    const view = await session.untilFinal();
+    expect(view).toMatchObject({ status: 'interrupted', closed: false });
+    expect(view.message).toMatch(/^enough .*401: no more/);
+    await session.send('go on');
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'done after all' });
+  });
+
+  test('that has failed may be closed with those below it, and keeps its reason', async () => {
+    const { session } = await failed();
+    await session.agent().signal('shutdown');
+    expect(await session.result()).toMatchObject({ status: 'shutdown', output: '401: no more' });
+  });
+
+  test('that a limit has ended waits for those below without it', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: ONE_SHOT,
+      limits: { max_wall_ms: 3_000 },
+      roles: { free: { limits: limitsSchema.parse({}) } },
+      script: lines({
+        root: [spawnAs('free'), never],
+        'free-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'errored', code: 'limit_wall' });
+    expect(await session.status('free-1')).toMatchObject({ status: 'completed' });
+  });
+
+  test('whose turns are used up waits for those below, too', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: ONE_SHOT,
+      limits: { max_turns: 1, interrupt_descendants: false },
+      script: lines({
+        root: [spawn('x'), never],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.until('root', ({ step, waiting_for }) => step === 2 && waiting_for === 'model');
+    await session.send({ message: 'rather this', interrupt: true });
+    const view = await session.until(
+      'root',
+      ({ turn, waiting_for }) => turn === 2 && waiting_for === 'agents',
+    );
+    expect(view).toMatchObject({ status: 'running', is_final: false });
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'errored', code: 'limit_turns' });
+  });
+
+  test('has all of its time for each of its turns', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: ONE_SHOT,
+      limits: { max_wall_ms: 77_000 },
+      script: lines({
+        root: [spawn('x'), say('first'), say('second')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    gate.open();
+    await session.result();
+    const { events } = await session.agent().fetchHistory();
+    const clocks = events?.flatMap(({ timerStartedEventAttributes: timer }) =>
+      Number(timer?.startToFireTimeout?.seconds) === 77 ? [timer?.timerId] : [],
+    );
+    expect(clocks).toHaveLength(2);
   });
 
   test('that was interrupted stays open for input, and then settles', async () => {

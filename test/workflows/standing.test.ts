@@ -51,6 +51,23 @@ describe('how an agent stands', () => {
     expect(standing).toMatchObject({ status: 'running', turn: 2, step: 0, since: 2_000, turnStarted: 3_000 });
   });
 
+  test('remembers what its turn has come to while it settles, and not in the turn after it', () => {
+    const outcome = { status: 'completed', message: 'done' } as const;
+    const standing = started();
+    standing.settle(outcome, 2_500);
+    expect(standing).toMatchObject({ status: 'running', settling: outcome });
+    expect(new Standing(9_000, JSON.parse(JSON.stringify(standing.carry))).settling).toEqual(outcome);
+    standing.nextTurn(3_000);
+    expect(standing.settling).toBeUndefined();
+    standing.settle(outcome, 3_500);
+    standing.endTurn('completed', 'done', undefined, 4_000);
+    expect(standing.settling).toBeUndefined();
+    standing.startTurn(5_000);
+    standing.settle(outcome, 5_500);
+    standing.reopen(6_000);
+    expect(standing).toMatchObject({ status: 'interrupted', settling: undefined });
+  });
+
   test('waits for nothing and uses no tool once the turn has ended', () => {
     const standing = started();
     standing.waitingFor = 'tool';

@@ -25,17 +25,18 @@ export async function effectiveSettings(
     ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
     ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
   };
-  let answer = await answerFor(agent, asked);
+  let answer = await answerFor(agent, asked, request.callId);
   if (!answer.ok && answer.needs_approval !== undefined) {
     const refusal = await askApproval(agent, answer.needs_approval, request.callId);
     if (refusal !== undefined) throw new Refused(refusal);
     // The folder that was asked about, and no other that a link may lead to by now.
     const { path: folder } = answer.needs_approval;
-    answer = await answerFor(agent, {
+    const approved: RoleRequest = {
       ...asked,
       ...(folder === undefined ? {} : { working_directory: folder }),
       approved: true,
-    });
+    };
+    answer = await answerFor(agent, approved, request.callId);
   }
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());
@@ -52,11 +53,13 @@ export async function effectiveSettings(
   return { settings: { ...own, limits, ...presented }, description };
 }
 
-/** Agents that one model answer starts alike are asked for once. */
-function answerFor(agent: AgentState, request: RoleRequest): Promise<RoleAnswer> {
+/** Agents that one model answer starts alike are asked for once; a client is answered anew each time. */
+function answerFor(agent: AgentState, request: RoleRequest, callId: string): Promise<RoleAnswer> {
   const { inherited: _same, ...asked } = request;
+  const summary = `role ${request.role ?? 'default'}`;
+  if (agent.operations.has(callId)) return resolveRole(request, summary);
   const key = JSON.stringify(asked);
-  const known = agent.roleAnswers.get(key) ?? resolveRole(request, `role ${request.role ?? 'default'}`);
+  const known = agent.roleAnswers.get(key) ?? resolveRole(request, summary);
   agent.roleAnswers.set(key, known);
   return known;
 }

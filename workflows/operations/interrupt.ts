@@ -3,7 +3,8 @@ import type { AgentState } from '../agent-state.ts';
 
 /** Stops the running turn, and by default those of all agents below; an idle agent only passes it on. */
 export function interruptTurn(agent: AgentState, reason: string): void {
-  if (agent.running?.stopReason !== undefined) return;
+  // Nobody below knows yet of a turn that a limit is stopping.
+  if (agent.running?.stopReason !== undefined && agent.running.limit === undefined) return;
   if (agent.settings.limits.interrupt_descendants) interruptChildren(agent, reason);
   agent.running?.stop(reason);
 }

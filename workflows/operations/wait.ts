@@ -76,14 +76,18 @@ async function untilSettled(
   if (over()) return true;
   const { wait_min_ms: least, wait_max_ms: most, wait_default_ms: usual } = agent.settings.limits;
   const timeout = Math.min(Math.max(request.timeoutMs ?? usual, least), most);
-  agent.standing.waitingFor = 'agents';
-  agent.report();
+  // A turn shows what it waits for; a client that waits is not the agent.
+  const isModels = !agent.operations.has(request.callId);
+  if (isModels) {
+    agent.standing.waitingFor = 'agents';
+    agent.report();
+  }
   try {
     return await lendingSlot(agent, request.callId, () =>
       condition(over, timeout, { summary: `wait for ${ids.length} agents` }),
     );
   } finally {
-    agent.standing.waitingFor = undefined;
+    if (isModels) agent.standing.waitingFor = undefined;
     agent.onChange();
   }
 }

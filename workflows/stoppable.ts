@@ -1,13 +1,13 @@
 import { CancellationScope, sleep, Trigger } from '@temporalio/workflow';
 import type { ErrorCode } from '../protocol/index.ts';
 
-/** After an interrupt, a tool with effects gets this long to say that it has stopped. */
+/** After a stop, a tool with effects gets this long to say that it has stopped. */
 const STOP_MS = 1_500;
 
-/** The turn in progress, as far as an interrupt needs to know it. */
-export class RunningTurn {
+/** Work that can be stopped, as far as its parts need to know it: the turn in progress, or an operation of a client. */
+export class Stoppable {
   readonly scope = new CancellationScope();
-  /** Resolves some time after an interrupt: a dead worker says nothing, and nobody waits for it. */
+  /** Resolves some time after a stop: a dead worker says nothing, and nobody waits for it. */
   readonly overdue = new Trigger<undefined>();
   #reason: string | undefined;
   #limit: ErrorCode | undefined;
@@ -22,7 +22,7 @@ export class RunningTurn {
     return this.#limit;
   }
 
-  /** @param limit the code of the limit that was reached; none when somebody stops the turn */
+  /** @param limit the code of the limit that was reached; none when somebody stops it */
   stop(reason: string, limit?: ErrorCode): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;

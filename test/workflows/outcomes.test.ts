@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { Outcomes } from '../../workflows/outcomes.ts';
+
+test('what is under way is not forgotten, however many operations come after it', () => {
+  const outcomes = new Outcomes();
+  outcomes.begin('long');
+  for (let n = 0; n < 200; n++) {
+    outcomes.begin(`${n}`);
+    outcomes.end(`${n}`, true, 'done');
+  }
+  expect(outcomes.has('long')).toBe(true);
+  expect(outcomes.carry).toHaveLength(100);
+  expect(outcomes.outcome('0')).toEqual({ state: 'unknown' });
+  outcomes.end('long', true, 'at last');
+  expect(outcomes.outcome('long')).toEqual({ state: 'done', success: true, output: 'at last' });
+});
+
+test('what nobody works on any more is unknown', () => {
+  const outcomes = new Outcomes();
+  outcomes.begin('1');
+  outcomes.giveUp();
+  expect(outcomes.outcome('1')).toMatchObject({
+    state: 'done',
+    success: false,
+    output: expect.stringContaining('unknown'),
+  });
+});

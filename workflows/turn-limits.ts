@@ -1,0 +1,81 @@
+import type { BudgetRefusal, ErrorCode } from '../protocol/index.ts';
+import type { AgentState } from './agent-state.ts';
+import { takeStep, textOf } from './model-step.ts';
+import type { Stoppable } from './stoppable.ts';
+import { runToolCalls } from './tool-calls.ts';
+import type { TurnOutcome } from './turn-outcome.ts';
+
+/** How a turn ends that may not go on. A limit never counts as done: what the agent hands back stands beside it. */
+
+/** Ends a turn that has taken all its steps. */
+export function outOfSteps(agent: AgentState, running: Stoppable, most: number): Promise<TurnOutcome> {
+  return handBack(agent, running, {
+    code: 'limit_steps',
+    message: `The limit of ${most} steps in one turn was reached (agents.max_steps).`,
+    notice: `You have taken all ${most} steps of this turn and can call no more tools.`,
+  });
+}
+
+/** What is left of a budget is kept for last reports; without anything left there is none. */
+export async function outOfTokens(
+  agent: AgentState,
+  running: Stoppable,
+  refusal: BudgetRefusal,
+): Promise<TurnOutcome> {
+  const { outcome, holder, used, limit } = refusal;
+  const isShare = holder !== agent.identity.session_id;
+  const message = isShare
+    ? `The limit of ${limit} tokens for ${holder} and all agents below it was reached: ${used} are used (max_tokens of its role, or agents.max_child_tokens).`
+    : `The limit of ${limit} tokens was reached: ${used} are used (agents.max_tokens).`;
+  const code = 'limit_tokens';
+  if (outcome === 'stop') return { status: 'errored', message: withHandBack(message, lastText(agent)), code };
+  return handBack(agent, running, {
+    code,
+    message,
+    notice: `The tokens ${isShare ? 'that you may use' : 'of this session'} are used up: you can call no more tools.`,
+  });
+}
+
+/** One more call, without tools, asks for what there is. The turn does not count as done. */
+async function handBack(
+  agent: AgentState,
+  running: Stoppable,
+  limit: { code: ErrorCode; message: string; notice: string },
+): Promise<TurnOutcome> {
+  agent.conversation.append({
+    type: 'notice',
+    text: `${limit.notice} Say what you have found or done, what is missing, and how to go on.`,
+  });
+  const answer = await takeStep(agent, true);
+  if ('status' in answer) return answer;
+  // No call may stay without an output, or no provider takes the conversation any more.
+  if (answer.calls.length > 0) await runToolCalls(agent, running, answer.items, answer.calls);
+  return { status: 'errored', message: withHandBack(limit.message, textOf(answer.items)), code: limit.code };
+}
+
+/** Ends a one-shot root whose turns are used up, though there is news from below. */
+export function outOfTurns(most: number, text: string): TurnOutcome {
+  const message = `The limit of ${most} turns was reached (agents.max_turns), and agents below have reported since.`;
+  return { status: 'errored', message: withHandBack(message, text), code: 'limit_turns' };
+}
+
+function withHandBack(limit: string, handed: string): string {
+  return handed === '' ? limit : `${limit} Handed back: ${handed}`;
+}
+
+/** Ends a turn that was stopped. A limit of time leaves no time to ask for a hand-back: what the agent has said last is what there is. */
+export function stopped(agent: AgentState, running: Stoppable): TurnOutcome {
+  const message = running.stopReason ?? 'interrupted';
+  if (running.limit === undefined) return { status: 'interrupted', message };
+  return { status: 'errored', message: withHandBack(message, lastText(agent)), code: running.limit };
+}
+
+/** What the agent has said last in this turn. */
+function lastText(agent: AgentState): string {
+  const { items } = agent.conversation;
+  const begun = items.findLastIndex((item) => item.type === 'user_message');
+  const said = items
+    .slice(begun + 1)
+    .findLast((item) => item.type === 'assistant_message' && item.text.trim() !== '');
+  return said?.type === 'assistant_message' ? said.text.trim() : '';
+}

@@ -1,0 +1,7 @@
+import type { ErrorCode } from '../protocol/index.ts';
+
+/** How a turn ends. */
+export type TurnOutcome =
+  | { status: 'completed'; message: string }
+  | { status: 'errored'; message: string; code: ErrorCode }
+  | { status: 'interrupted'; message: string };
