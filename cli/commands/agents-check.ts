@@ -38,8 +38,14 @@ export default async function check(invocation: Invocation, [files]: [string[]])
   return ok ? EXIT.done : EXIT.errored;
 }
 
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder, not a role file',
+  EACCES: 'may not be read',
+};
+
 function reasonOf(error: unknown, path: string): string {
   if (error instanceof CadreError) return error.message;
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  return code === 'ENOENT' ? `${path} does not exist` : `${path} cannot be read (${code})`;
+  return `${path} ${UNREADABLE[code] ?? `cannot be read (${code})`}`;
 }

@@ -1,3 +1,4 @@
+import { refusalIn } from '../../client/refusal.ts';
 import { type AgentEvent, nameOf } from '../../protocol/index.ts';
 import { oneLine } from '../terminal-text.ts';
 
@@ -15,7 +16,7 @@ function eventText(event: AgentEvent): string | undefined {
     case 'tool.begin':
       return event.summary === '' ? event.name : `${event.name} · ${oneLine(event.summary, 100)}`;
     case 'tool.end':
-      return event.success ? undefined : `${event.name} failed: ${oneLine(event.output, 160)}`;
+      return event.success ? undefined : failureText(event.name, event.output);
     case 'agent.spawn.end':
       return event.receiver_id === undefined
         ? `no agent was started: ${oneLine(event.error ?? '', 160)}`
@@ -41,6 +42,13 @@ function eventText(event: AgentEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** A refusal is JSON for the model; a person reads what it says. */
+function failureText(tool: string, output: string): string {
+  const refusal = refusalIn(output);
+  if (refusal === undefined) return `${tool} failed: ${oneLine(output, 160)}`;
+  return `${tool}: ${oneLine(refusal.message, 160)}`;
 }
 
 function said(text: string): string | undefined {

@@ -63,8 +63,8 @@ test('unknown keys and another name only warn', () => {
   const { role, warnings } = parse('---\nname: other\ncolor: red\ndescription: d\n---\nbody');
   expect(role.name).toBe('tester');
   expect(warnings).toEqual([
-    'roles/tester.md: the name "other" is ignored, the file name counts',
-    'roles/tester.md: unknown key "color"',
+    'roles/tester.md:2: the name "other" is ignored, the file name counts',
+    'roles/tester.md:3: unknown key "color"',
   ]);
 });
 
@@ -77,10 +77,19 @@ test.each([
   ['---\n---\nbody', 'roles/tester.md:2: the frontmatter must be a list of keys and values'],
   ['---\n- a\n---\nbody', 'roles/tester.md:2: the frontmatter must be a list of keys and values'],
   ['---\nmodel: m\n---\nbody', 'roles/tester.md:1: description'],
-  ['---\ndescription: ""\n---\nbody', 'roles/tester.md:1: description'],
-  ['---\ndescription: d\nmax_steps: 0\n---\nbody', 'roles/tester.md:1: max_steps'],
-  ['---\ndescription: d\nread_only: maybe\n---\nbody', 'roles/tester.md:1: read_only'],
-  ['---\ndescription: d\ndialect: latin\n---\nbody', 'roles/tester.md:1: dialect'],
+  ['---\ndescription: ""\n---\nbody', 'roles/tester.md:2: description'],
+  ['---\ndescription: d\nmax_steps: 0\n---\nbody', 'roles/tester.md:3: max_steps'],
+  ['---\ndescription: d\nread_only: maybe\n---\nbody', 'roles/tester.md:3: read_only'],
+  ['---\ndescription: d\ndialect: latin\n---\nbody', 'roles/tester.md:3: dialect'],
+  [
+    '---\ndescription: d\nagent_names:\n  - name: a\n    max_tokens: 0\n---\nbody',
+    'roles/tester.md:5: agent_names.0.max_tokens',
+  ],
+  [
+    '---\ndescription: d\nagent_names:\n  - name: a\n  - prompt: b\n---\nbody',
+    'roles/tester.md:5: agent_names.1.name',
+  ],
+  ['\n\n```md\n---\ndescription: d\nmax_steps: 0\n---\nbody\n```', 'roles/tester.md:6: max_steps'],
   ['---\ndescription: d\ndescription: e\n---\nbody', 'roles/tester.md:3: invalid YAML'],
   ['---\ndescription: d\n\tmodel: x\n---\nbody', 'roles/tester.md:3: invalid YAML'],
   ['---\ndescription: "open\n---\nbody', 'roles/tester.md:'],

@@ -17,6 +17,17 @@ test.each<[EventBody, string]>([
     'worker-1: shell failed: exit 1',
   ],
   [
+    {
+      type: 'tool.end',
+      call_id: 'c',
+      name: 'read_file',
+      success: false,
+      duration_ms: 1,
+      output: '{"error":{"code":"tool_failed","message":"README does not exist."}}',
+    },
+    'worker-1: read_file: README does not exist.',
+  ],
+  [
     { type: 'agent.status', receiver_id: CHILD, status: 'errored', is_final: true, text: 'why' },
     'worker-1: errored: why',
   ],
