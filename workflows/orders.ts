@@ -43,7 +43,8 @@ const BREATH = 12;
  * replay.
  */
 async function untilUpdatesAreAnswered(): Promise<void> {
-  for (let turn = 0; turn < BREATH; turn++) await Promise.resolve();
+  const now = Promise.resolve();
+  for (let turn = 0; turn < BREATH; turn++) await now;
 }
 
 function follow(agent: AgentState, order: Order): void {
