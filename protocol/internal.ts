@@ -46,7 +46,9 @@ export type SlotRequest =
   /** `agent_id` is about to work; what it has lent it gets back before all that is queued. */
   | { kind: 'reclaim'; request_id: string; agent_id: AgentId; from: AgentId }
   /** `agent_id` works no longer and cannot say so itself. */
-  | { kind: 'release'; agent_id: AgentId; closed: boolean };
+  | { kind: 'release'; agent_id: AgentId; closed: boolean }
+  /** `agent_id` is lost, and with it whatever it was about to start. */
+  | { kind: 'release_unborn'; agent_id: AgentId };
 
 export type SlotAnswer =
   | { request_id: string; outcome: 'granted' }
@@ -169,6 +171,7 @@ const slotRequest = z.discriminatedUnion('kind', [
   z.looseObject({ kind: z.literal('lend'), agent_id }),
   z.looseObject({ kind: z.literal('reclaim'), request_id, agent_id, from }),
   z.looseObject({ kind: z.literal('release'), agent_id, closed: z.boolean() }),
+  z.looseObject({ kind: z.literal('release_unborn'), agent_id }),
 ]);
 const error: z.ZodType<ErrorBody> = z.looseObject({ code: z.enum(ERROR_CODES), message: z.string() });
 const slotAnswer = z.discriminatedUnion('outcome', [

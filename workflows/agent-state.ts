@@ -120,6 +120,8 @@ export class AgentState {
     this.conversation.mend();
     this.children.reopen();
     this.tree?.reopen(now);
+    // The root may have counted one more itself when it took this agent for lost.
+    this.#counters.reports++;
     this.standing.reopen(now);
     this.#resumedAt = this.standing.turn;
   }
@@ -265,6 +267,11 @@ export class AgentState {
   }
 
   #orphaned(whose: 'parent' | 'root'): void {
+    const { parent_id: parent, session_id: root } = this.identity;
+    // A parent that is gone may have left nobody else who could tell.
+    if (whose === 'parent' && parent !== undefined && parent !== root) {
+      this.postToRoot({ type: 'slot', request: { kind: 'release', agent_id: parent, closed: true } });
+    }
     if (this.closing !== undefined) return;
     this.orders.push({ type: 'shutdown', reason: `the ${whose} of this agent is gone` });
   }

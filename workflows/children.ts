@@ -155,6 +155,13 @@ export class Children {
     if (known !== undefined) this.#known.set(id, { ...known, pending: [...known.pending, inputId] });
   }
 
+  /** An input that did not go out after all. */
+  unsent(id: AgentId, inputId: string): void {
+    const known = this.#known.get(id);
+    if (known === undefined) return;
+    this.#known.set(id, { ...known, pending: known.pending.filter((pending) => pending !== inputId) });
+  }
+
   /** Final, and nothing that was sent to it is still on the way. */
   hasSettled(id: AgentId): boolean {
     const known = this.#known.get(id);

@@ -1,5 +1,6 @@
 import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
+import type { SessionTree } from './session-tree.ts';
 import type { Claim } from './slots.ts';
 
 /** The root's side of slots and look-ups: what its descendants ask it, and what it answers. */
@@ -36,15 +37,22 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       return;
     }
     case 'release':
-      if (request.closed) {
-        tree.lost(request.agent_id, 'ended from outside', Date.now());
-        tellWatchers(root, request.agent_id);
-        tree.unwatch(request.agent_id);
-        tree.approvals.forget(request.agent_id);
-      }
-      grant(root, request.closed ? slots.closed(request.agent_id) : slots.turnEnded(request.agent_id));
+      if (request.closed) forgetLost(root, tree, request.agent_id);
+      else grant(root, slots.turnEnded(request.agent_id));
+      return;
+    case 'release_unborn':
+      for (const id of tree.unbornBelow(request.agent_id)) forgetLost(root, tree, id);
       return;
   }
+}
+
+/** An agent that can say nothing any more. */
+function forgetLost(root: AgentState, tree: SessionTree, id: AgentId): void {
+  tree.lost(id, 'ended from outside', Date.now());
+  tellWatchers(root, id);
+  tree.unwatch(id);
+  tree.approvals.forget(id);
+  grant(root, tree.slots.closed(id));
 }
 
 /**
@@ -66,6 +74,10 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
   } else if (ended !== undefined) {
     // Not for anything else that it says: it may have been given a slot for its next turn meanwhile.
     grant(root, tree.slots.turnEnded(id));
+  }
+  if (ended !== undefined && root.settings.limits.wake_parent && view.parent_id !== undefined) {
+    // The root may not settle in between, though it hears of this end first.
+    tree.wakes(view.parent_id, view.updated_at);
   }
   tellWatchers(root, id);
   return change;

@@ -1,4 +1,4 @@
-import { resolveReference } from '../protocol/ids.ts';
+import { isBelow, resolveReference } from '../protocol/ids.ts';
 import type { AgentId, AgentView, Limits, Report, SessionId } from '../protocol/index.ts';
 import { isFinal } from '../protocol/status.ts';
 import { Approvals, type ApprovalsCarry } from './approvals.ts';
@@ -41,6 +41,11 @@ export class SessionTree {
     this.budget.bound(view.agent_id, view.max_tokens);
   }
 
+  /** Those below an agent that are about to start. */
+  unbornBelow(id: AgentId): AgentId[] {
+    return this.ids.filter((below) => isBelow(below, id) && this.isUnborn(below));
+  }
+
   /** Whether it is about to start, as far as anybody here knows. */
   isUnborn(id: AgentId): boolean {
     return this.#reports.get(id)?.seq === 0;
@@ -70,6 +75,30 @@ export class SessionTree {
     this.#reports.set(id, {
       ...report,
       view: { ...view, status: 'running', is_final: false, status_since: at, updated_at: at },
+    });
+  }
+
+  /**
+   * What has happened wakes an idle agent: it is about to ask for a slot. One that has ended a turn since then may have
+   * learnt of it already.
+   *
+   * @param at when it happened, ISO 8601
+   */
+  wakes(id: AgentId, at: string): void {
+    const report = this.#reports.get(id);
+    if (report === undefined || report.view.closed || !report.view.is_final) return;
+    if (report.view.status_since > at) return;
+    const { message: _message, ...view } = report.view;
+    this.#reports.set(id, {
+      ...report,
+      view: {
+        ...view,
+        status: 'pending_init',
+        is_final: false,
+        queued: true,
+        status_since: at,
+        updated_at: at,
+      },
     });
   }
 

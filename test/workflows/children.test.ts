@@ -148,6 +148,14 @@ describe('an input on the way to a child', () => {
     );
   });
 
+  test('that did not go out after all is not waited for', () => {
+    const children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'completed' }));
+    children.sent(CHILD, 'i1');
+    children.unsent(CHILD, 'i1');
+    expect(children.hasSettled(CHILD)).toBe(true);
+  });
+
   test('to an agent that is not known is not remembered', () => {
     const children = new Children();
     children.sent(STRANGER, 'i1');

@@ -26,6 +26,21 @@ describe.concurrent('an agent that somebody terminates', () => {
     });
   });
 
+  test('is open again for the root as soon as it is resumed', async () => {
+    const session = await worker().start({
+      script: lines({ root: [spawn('x'), say('ok')], '*': [say('done')] }),
+    });
+    await session.untilFinal();
+    await session.untilFinal('default-1');
+    await session.agent('default-1').terminate('by a person');
+    const listed = async () => (await session.tree()).agents[1];
+    await eventually(async () => expect(await listed()).toMatchObject({ status: 'errored', closed: true }));
+    await session.outcomeOf(await session.call('resume_agent', { id: 'default-1' }));
+    await eventually(async () =>
+      expect(await listed()).toMatchObject({ status: 'completed', message: 'done', closed: false }),
+    );
+  });
+
   test('leaves nothing behind below it, and is told of once to a parent that does not wait', async () => {
     const session = await worker().start({
       script: lines({

@@ -223,6 +223,26 @@ describe.concurrent('an agent that sends input', () => {
     });
   });
 
+  test('keeps no slot for one that takes no more signals', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          call('spawn_agent', { message: 'x', agent_type: 'full' }),
+          waitForAll,
+          call('send_input', { id: 'full-1', message: 'more' }),
+          wait(['full-1']),
+          say('ok'),
+        ],
+        'full-1': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const items = await session.items();
+    expect(lastOutput(items, 'send_input').error.code).toBe('internal');
+    expect(lastOutput(items, 'wait').status).toEqual({ [session.idOf('full-1')]: { completed: 'done' } });
+    expect((await session.tree()).slots?.used).toBe(0);
+  });
+
   test('is refused where there is no such agent, several, itself or one that is closed', async () => {
     const session = await worker().start({
       script: lines({

@@ -53,6 +53,37 @@ describe('the root', () => {
     expect(root.tree?.ids).toEqual([]);
   });
 
+  test('gives up what a lost agent was about to start, and nothing that has come into being', () => {
+    const below = ['worker-1/explorer-1', 'worker-1/explorer-2'].map(agentId) as [AgentId, AgentId];
+    const root = rootWith({});
+    for (const id of [ONE, TWO, ...below]) answerSlotRequest(root, spawnOf(id));
+    recordReport(root, reportOf(below[0], 1, { status: 'running' }));
+    answerSlotRequest(root, { kind: 'release', agent_id: ONE, closed: true });
+    answerSlotRequest(root, { kind: 'release_unborn', agent_id: ONE });
+    expect(slotsOf(root)).toMatchObject({ working: [TWO, below[0]], spawned: 4 });
+    expect(root.tree?.openIds).toEqual([TWO, below[0]]);
+  });
+
+  test('waits for an agent that the end of a turn below it wakes', () => {
+    const root = rootWith({ wake_parent: true });
+    const below = agentId('worker-1/explorer-1');
+    for (const id of [ONE, below]) answerSlotRequest(root, spawnOf(id));
+    recordReport(root, reportOf(ONE, 1, { status: 'completed', ended: ended(1) }));
+    recordReport(root, reportOf(below, 1, { status: 'completed', parent_id: ONE, ended: ended(1) }));
+    expect(root.tree?.busy).toBe(true);
+    expect(root.tree?.report(ONE)?.view).toMatchObject({ status: 'pending_init', is_final: false });
+  });
+
+  test('waits for none that has ended a turn since then, which may have heard of it', () => {
+    const root = rootWith({ wake_parent: true });
+    const below = agentId('worker-1/explorer-1');
+    for (const id of [ONE, below]) answerSlotRequest(root, spawnOf(id));
+    const status_since = '2026-01-01T12:00:00.001Z';
+    recordReport(root, reportOf(ONE, 1, { status: 'completed', status_since, ended: ended(1) }));
+    recordReport(root, reportOf(below, 1, { status: 'completed', parent_id: ONE, ended: ended(1) }));
+    expect(root.tree?.busy).toBe(false);
+  });
+
   test('frees the slot when a turn has ended, also where the agent has more to do', () => {
     const root = rootWith({});
     answerSlotRequest(root, spawnOf(ONE));

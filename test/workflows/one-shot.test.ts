@@ -80,6 +80,24 @@ describe.concurrent('a one-shot root', () => {
     }
   });
 
+  test('waits for an agent that is woken by the end of one below it', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: ONE_SHOT,
+      limits: { wake_parent: true },
+      script: lines({
+        root: [spawn('x'), say('first'), ({ items }) => say(`told of ${heard(items).length - 1}`)],
+        'default-1': [spawn('deeper'), say('I leave it to them'), say('woken')],
+        'default-1/default-1': [() => gate.opened.then(() => say('deep'))],
+      }),
+    });
+    await session.until('default-1', ({ is_final }) => is_final);
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'told of 2' });
+    expect(await session.status('default-1')).toMatchObject({ turn: 2, message: 'woken', closed: true });
+  });
+
   test('does not wait with wait_agents off: it closes what runs', async () => {
     const session = await worker().start({
       session: { one_shot: true, wait_agents: false },

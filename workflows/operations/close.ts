@@ -6,7 +6,7 @@ import type { AgentState } from '../agent-state.ts';
 import type { Known } from '../children.ts';
 import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
-import { releaseSlot } from './slot.ts';
+import { releaseSlot, releaseUnborn } from './slot.ts';
 
 /** Who does not acknowledge within this time is terminated; a killed worker needs 10 to 15 s to come back. */
 const ACKNOWLEDGE_MS = 20_000;
@@ -89,6 +89,7 @@ export function closeAgent(
       gone ? 'ended from outside' : 'terminated: it did not answer',
     );
     for (const lost of [...terminated, id]) releaseSlot(agent, lost, true);
+    releaseUnborn(agent, id);
     return terminated;
   });
 }

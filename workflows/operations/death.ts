@@ -3,7 +3,7 @@ import type { AgentId } from '../../protocol/index.ts';
 import { formatAnnouncement } from '../../protocol/status.ts';
 import { terminateAgents } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import { releaseSlot } from './slot.ts';
+import { releaseSlot, releaseUnborn } from './slot.ts';
 
 const REASON = 'ended from outside';
 
@@ -33,4 +33,5 @@ export async function takeForLost(agent: AgentState, id: AgentId): Promise<void>
     reason: `the agent above was lost: ${REASON}`,
   });
   for (const below of terminated) releaseSlot(agent, below, true);
+  releaseUnborn(agent, id);
 }

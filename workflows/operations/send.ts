@@ -48,14 +48,21 @@ async function deliver(agent: AgentState, receiver: AgentId, request: SendReques
 
 async function reserveAndSend(agent: AgentState, receiver: AgentId, request: SendRequest): Promise<string> {
   // The root needs no slot; for another one that is idle the right to work is reserved before the input goes out.
-  if (receiver !== agent.identity.session_id && needsSlot(agent, receiver)) {
+  const reserves = receiver !== agent.identity.session_id && needsSlot(agent, receiver);
+  if (reserves) {
     const answer = await reserveFor(agent, receiver);
     if (answer?.outcome === 'refused') throw new Refused(answer.error);
   }
   const id = agent.nextId('inputs');
   const payload: SendInput = { items: request.content, interrupt: request.interrupt, from: agent.id, id };
   agent.children.sent(receiver, id);
-  if (!(await agent.outbox.send(receiver, SIGNALS.sendInput, payload))) {
+  const reached = await agent.outbox.send(receiver, SIGNALS.sendInput, payload).catch((error: unknown) => {
+    // The server takes no more signals for it.
+    agent.children.unsent(receiver, id);
+    if (reserves) releaseSlot(agent, receiver, false);
+    throw error;
+  });
+  if (!reached) {
     agent.children.lost(receiver, 'errored', 'ended from outside');
     releaseSlot(agent, receiver, true);
     throw closed(receiver);

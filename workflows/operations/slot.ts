@@ -81,6 +81,11 @@ export function releaseSlot(agent: AgentState, holder: AgentId, closed: boolean)
   tell(agent, { kind: 'release', agent_id: holder, closed });
 }
 
+/** Tells the ledger that what an agent was about to start will not come into being: the agent itself is lost. */
+export function releaseUnborn(agent: AgentState, lost: AgentId): void {
+  tell(agent, { kind: 'release_unborn', agent_id: lost });
+}
+
 async function ask(
   agent: AgentState,
   request: Extract<SlotRequest, { request_id: string }>,

@@ -78,6 +78,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
   const restore = request.forkContext === true ? forkOf(agent, id, settings, description) : undefined;
   // From the reservation on nothing may be cut in two: an interrupt waits for these few milliseconds.
   return CancellationScope.nonCancellable(async () => {
+    if (agent.closing !== undefined) throw closing(agent);
     const answer = await reserveForSpawn(
       agent,
       firstView(identity, settings, note),
@@ -85,10 +86,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
     );
     if (answer === undefined) {
       cancelSpawn(agent, id);
-      throw new Refused({
-        code: 'agent_closed',
-        message: `agent ${agent.id} is closing and starts no agents`,
-      });
+      throw closing(agent);
     }
     if (answer.outcome === 'refused') throw new Refused(answer.error);
     agent.children.add(id, settings.role, request.callId, answer.outcome === 'queued');
@@ -111,6 +109,10 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
     }
     return restore?.kind === 'fork' ? { id, itemsCarried: restore.to } : { id };
   });
+}
+
+function closing(agent: AgentState): Refused {
+  return new Refused({ code: 'agent_closed', message: `agent ${agent.id} is closing and starts no agents` });
 }
 
 function chooseId(agent: AgentState, role: string, name: string | undefined): AgentId {
