@@ -129,10 +129,10 @@ describe.concurrent('an agent that continues as new', () => {
 
   test('keeps count of the tokens: a share ends at the same step as in one run', async () => {
     const session = await worker.start({
-      limits: { max_tokens: 10_000, max_child_tokens: 20 * 15 },
+      limits: { max_tokens: 10_000, max_child_tokens: 6 * 15 + 6 },
       script: lines({
-        root: [spawn('x'), ...Array.from({ length: 12 }, () => call('look')), waitForAll, say('ok')],
-        'default-1': [...Array.from({ length: 18 }, () => call('look')), say('handed back')],
+        root: [spawn('x'), ...Array.from({ length: 3 }, () => call('look')), waitForAll, say('ok')],
+        'default-1': [...Array.from({ length: 6 }, () => call('look')), say('handed back')],
       }),
       tools: { look: () => 'a file' },
     });
@@ -140,10 +140,10 @@ describe.concurrent('an agent that continues as new', () => {
     expect(await session.status('default-1')).toMatchObject({
       status: 'errored',
       message: expect.stringContaining('Handed back: handed back'),
-      step: 19,
-      usage: { total_tokens: 19 * 15 },
+      step: 7,
+      usage: { total_tokens: 7 * 15 },
     });
-    for (const name of ['root', 'default-1']) expect(await runsOf(session, name)).toBeGreaterThan(2);
+    for (const name of ['root', 'default-1']) expect(await runsOf(session, name)).toBeGreaterThan(1);
   });
 
   test('loses, doubles and reorders none of the inputs that come all the while', async () => {
