@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { type AgentId, CadreError, type QUERIES } from '../protocol/index.ts';
+import { type AgentId, CadreError, isUndecodable, type QUERIES } from '../protocol/index.ts';
 
 /** What nobody answers by then has to be tried again. */
 export const DEADLINE_MS = 30_000;
@@ -24,9 +24,11 @@ export async function queryRun<Answer>(
 ): Promise<Answer> {
   const handle = client.workflow.getHandle(agent_id, run_id);
   try {
-    return await client.withDeadline(Date.now() + DEADLINE_MS, () =>
+    const answer = await client.withDeadline(Date.now() + DEADLINE_MS, () =>
       handle.query<Answer, [unknown]>(query, payload),
     );
+    if (isUndecodable(answer)) throw new Error(`its answer cannot be read: ${answer.undecodable.reason}`);
+    return answer;
   } catch (cause) {
     if (cause instanceof WorkflowNotFoundError) {
       throw new CadreError(

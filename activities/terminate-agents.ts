@@ -3,11 +3,11 @@ import { type AgentId, depthOf, type TerminateAnswer, type TerminateRequest } fr
 
 /** Ends an agent and all below it that still run, deepest first: what a workflow cannot do itself. */
 export function terminateAgents(client: Client) {
-  return async ({ agent_id: id, reason }: TerminateRequest): Promise<TerminateAnswer> => {
-    const below = await runningBelow(client, id);
-    const order = [...below, id].sort((a, b) => depthOf(b) - depthOf(a));
+  return async (request: TerminateRequest): Promise<TerminateAnswer> => {
+    const { agent_id: id, reason, only_below: onlyBelow = false, known = [] } = request;
+    const agents = new Set([...known, ...(await runningBelow(client, id)), ...(onlyBelow ? [] : [id])]);
     const terminated: AgentId[] = [];
-    for (const agent of order) {
+    for (const agent of [...agents].sort((a, b) => depthOf(b) - depthOf(a))) {
       try {
         await client.workflow.getHandle(agent).terminate(reason);
         terminated.push(agent);

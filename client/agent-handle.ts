@@ -116,13 +116,13 @@ export class AgentHandle implements Agent {
   }
 
   async resume({ recursive = false, input }: ResumeOptions = {}): Promise<ResumeResult> {
-    const resumed = await bringBack(this.#client, this.id, recursive);
+    const back = await bringBack(this.#client, this.id, recursive);
     const { submission_id } = input === undefined ? {} : await this.send(input);
     const { status, message } = await this.status();
     return {
       status,
       ...(message === undefined ? {} : { message }),
-      resumed,
+      ...back,
       ...(submission_id === undefined ? {} : { submission_id }),
     };
   }

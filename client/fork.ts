@@ -2,11 +2,10 @@ import type { Client } from '@temporalio/client';
 import {
   type AgentId,
   type AgentInput,
-  type AgentSettings,
-  type AgentView,
   CadreError,
   type Item,
   type ItemsPage,
+  LARGE_PAGE_BYTES,
   plainText,
   QUERIES,
   type SessionSettings,
@@ -14,9 +13,11 @@ import {
   settledLength,
   TASK_SHOWN,
   textMessage,
+  WORKFLOW_TYPE,
 } from '../protocol/index.ts';
 import { AgentLine } from './agent-line.ts';
 import { translate } from './errors.ts';
+import { lastLife } from './resume.ts';
 import { startRoot } from './start-workflow.ts';
 import type { ForkOptions } from './types.ts';
 
@@ -33,16 +34,17 @@ export async function startFork(
   options: ForkOptions,
 ): Promise<number> {
   const line = new AgentLine(client, of);
-  const { runId, taskQueue } = await line.describe();
+  const { type, runId: newest, taskQueue } = await line.describe();
+  if (type !== WORKFLOW_TYPE) {
+    throw new CadreError('agent_not_found', `${of} is a workflow, but not an agent of Cadre.`);
+  }
+  const { runId, snapshot } = await lastLife(line, newest);
   const to = await itemsCarried(line, runId, options.beforeMessage);
-  const [settings, session, view] = await Promise.all([
-    line.query<AgentSettings>(QUERIES.settings, undefined, runId),
-    new AgentLine(client, sessionOf(of)).query<SessionSettings>(QUERIES.session),
-    line.query<AgentView>(QUERIES.status, undefined, runId),
-  ]);
+  const { settings, identity } = snapshot;
+  const session = await new AgentLine(client, sessionOf(of)).query<SessionSettings>(QUERIES.session);
   const { input } = options;
   const content = typeof input === 'string' ? textMessage(input).content : input;
-  const task = options.task ?? (content === undefined ? (view.task ?? '') : plainText(content));
+  const task = options.task ?? (content === undefined ? identity.task : plainText(content));
   const start: AgentInput = {
     identity: {
       agent_id: id,
@@ -74,7 +76,11 @@ export async function startFork(
 async function itemsCarried(line: AgentLine, runId: string, nth: number | undefined): Promise<number> {
   const items: Item[] = [];
   for (let from: number | undefined = 0; from !== undefined; ) {
-    const page: ItemsPage = await line.query<ItemsPage>(QUERIES.items, { from }, runId);
+    const page: ItemsPage = await line.query<ItemsPage>(
+      QUERIES.items,
+      { from, bytes: LARGE_PAGE_BYTES },
+      runId,
+    );
     items.push(...page.items);
     from = page.next;
   }

@@ -1,8 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import {
   type AgentId,
   type AgentInput,
+  type AgentView,
   CadreError,
+  type ErrorBody,
+  findLastLife,
+  type NotResumed,
   parentOf,
   QUERIES,
   type SnapshotPage,
@@ -15,52 +20,106 @@ import { operate } from './operate.ts';
 import { refusalIn } from './refusal.ts';
 import { startRoot } from './start-workflow.ts';
 
-/**
- * Brings a closed agent back, and with `recursive` what was open below it.
- *
- * @returns what was brought back, parents before their children; nothing where the agent was open
- */
-export async function bringBack(client: Client, id: AgentId, recursive: boolean): Promise<AgentId[]> {
-  const resumed = await (parentOf(id) === undefined
-    ? bringRootBack(client, id, recursive)
-    : bringBackBelow(client, id, recursive));
-  // Back is who answers: until then an agent reads what it was, and needs a worker for that.
-  for (const each of resumed) await new AgentLine(client, each).query(QUERIES.status);
-  return resumed;
+const READING_MS = 300;
+
+/** What came back, parents before their children, and what was to come back along with it and did not. */
+export interface Back {
+  resumed: AgentId[];
+  not_resumed: NotResumed[];
 }
 
-async function bringRootBack(client: Client, id: AgentId, recursive: boolean): Promise<AgentId[]> {
+/**
+ * Brings a closed agent back, and with `recursive` what was open below it. An open one is left as it is.
+ *
+ * @throws CadreError for the agent itself; what is below it comes back as far as that can be done
+ */
+export async function bringBack(client: Client, id: AgentId, recursive: boolean): Promise<Back> {
+  const back =
+    parentOf(id) === undefined
+      ? await bringRootBack(client, id, recursive)
+      : await bringBackBelow(client, id, recursive);
+  const resumed: AgentId[] = [];
+  const { not_resumed } = back;
+  // Back is who answers: until then an agent reads what it was, and needs a worker for that.
+  for (const each of back.resumed) {
+    const error = await failureOf(client, each);
+    if (error === undefined) resumed.push(each);
+    else not_resumed.push({ agent_id: each, error });
+  }
+  const own = not_resumed.find(({ agent_id }) => agent_id === id);
+  if (own !== undefined) throw asError(own.error);
+  return { resumed, not_resumed };
+}
+
+/** Why an agent that was started again is not back after all. */
+async function failureOf(client: Client, id: AgentId): Promise<ErrorBody | undefined> {
+  try {
+    const line = new AgentLine(client, id);
+    await untilRead(line);
+    const { status, closed, message = '' } = await line.query<AgentView>(QUERIES.status);
+    if (!closed || status !== 'errored') return undefined;
+    return { code: 'agent_not_resumable', message: `agent ${id}: ${message}` };
+  } catch (error) {
+    if (error instanceof CadreError) return error.body;
+    throw error;
+  }
+}
+
+/** As long as an agent reads what it was, which takes its time where that is much, it answers nothing else. */
+async function untilRead(line: AgentLine): Promise<void> {
+  for (;;) {
+    const range = { from: 0, to: 0 };
+    const { unrestored, closed } = await line.query<SnapshotPage>(QUERIES.snapshot, range);
+    if (unrestored === undefined || closed) return;
+    if ((await line.describe()).status.name !== 'RUNNING') return;
+    await sleep(READING_MS);
+  }
+}
+
+async function bringRootBack(client: Client, id: AgentId, recursive: boolean): Promise<Back> {
   const line = new AgentLine(client, id);
-  const { type, status, runId, taskQueue } = await line.describe();
+  const { type, status, runId: newest, taskQueue } = await line.describe();
   if (type !== WORKFLOW_TYPE) {
     throw new CadreError('agent_not_found', `${id} is a workflow, but not an agent of Cadre.`);
   }
-  if (status.name === 'RUNNING') return [];
-  // The items are read by the agent itself; this asks for none.
-  const snapshot = await line.query<SnapshotPage>(QUERIES.snapshot, { from: 0, to: 0 }, runId);
+  if (status.name === 'RUNNING') return { resumed: [], not_resumed: [] };
+  const { runId, snapshot, reports } = await lastLife(line, newest);
   const { identity, settings, session, note, open_children: children } = snapshot;
   const input: AgentInput = {
     identity,
     settings,
     ...(session === undefined ? {} : { session }),
     ...(note === undefined ? {} : { note }),
-    restore: { kind: 'resume', run_id: runId },
+    restore: { kind: 'resume', run_id: runId, reports },
   };
   try {
     await startRoot(client, taskQueue, input);
   } catch (error) {
     // Somebody else has just done the same.
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return [];
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return { resumed: [], not_resumed: [] };
     throw translate(error, id);
   }
-  const resumed = [id];
-  if (!recursive) return resumed;
-  for (const child of children) resumed.push(...(await bringBackBelow(client, child, true)));
-  return resumed;
+  const back: Back = { resumed: [id], not_resumed: [] };
+  for (const child of recursive ? children : []) {
+    const below = await bringBackBelow(client, child, true).catch((error: unknown): Back => {
+      if (!(error instanceof CadreError)) throw error;
+      return { resumed: [], not_resumed: [{ agent_id: child, error: error.body }] };
+    });
+    back.resumed.push(...below.resumed);
+    back.not_resumed.push(...below.not_resumed);
+  }
+  return back;
+}
+
+/** What an agent was. The items are read by the agent that is started; this asks for none. */
+export function lastLife(line: AgentLine, newest: string) {
+  return findLastLife(newest, (runId) =>
+    line.query<SnapshotPage>(QUERIES.snapshot, { from: 0, to: 0 }, runId),
+  );
 }
 
 /** The root starts it again: it keeps the slots, and whoever is below it reports to it. */
-async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): Promise<AgentId[]> {
+async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): Promise<Back> {
   const root = sessionOf(id);
   try {
     const { success, output } = await operate(new AgentLine(client, root), {
@@ -68,8 +127,7 @@ async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): 
       agent_id: id,
       recursive,
     });
-    if (!success) throw refusedResume(id, output);
-    return (JSON.parse(output) as { resumed: AgentId[] }).resumed;
+    return success ? (JSON.parse(output) as Back) : refused(id, output);
   } catch (error) {
     if (!(error instanceof CadreError) || error.code !== 'agent_closed') throw error;
     throw new CadreError(
@@ -83,10 +141,15 @@ async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): 
   }
 }
 
-function refusedResume(id: AgentId, output: string): CadreError {
-  const body = refusalIn(output);
-  if (body === undefined) return new CadreError('agent_not_resumable', `agent ${id}: ${output}`);
-  const { code, message, hint, retryable } = body;
+/** With what was to come back below an agent that did not. */
+function refused(id: AgentId, output: string): Back {
+  const error = refusalIn(output);
+  if (error === undefined) throw new CadreError('agent_not_resumable', `agent ${id}: ${output}`);
+  const { not_resumed: below = [], ...own } = error as ErrorBody & Partial<Back>;
+  return { resumed: [], not_resumed: [{ agent_id: id, error: own }, ...below] };
+}
+
+function asError({ code, message, hint, retryable }: ErrorBody): CadreError {
   return new CadreError(code, message, {
     ...(hint === undefined ? {} : { hint }),
     ...(retryable === undefined ? {} : { retryable }),

@@ -6,6 +6,7 @@ import type {
   Approval,
   ContentPart,
   ItemsPage,
+  NotResumed,
   SessionSettings,
   SessionSettingsInput,
   Source,
@@ -55,6 +56,8 @@ export interface ResumeResult {
   message?: string;
   /** What was brought back, parents before their children; empty where it was open. */
   resumed: AgentId[];
+  /** With `recursive`: what was to come back as well and did not, each with the reason. */
+  not_resumed: NotResumed[];
   /** Of the input, where there was one. */
   submission_id?: string;
 }

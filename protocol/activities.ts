@@ -134,9 +134,14 @@ export interface PlanRequest {
   call: ToolCall;
 }
 
+/** Ends an agent and all that runs below it. */
 export interface TerminateRequest {
   agent_id: AgentId;
   reason: string;
+  /** The agent itself has ended already, or is not meant. */
+  only_below?: boolean;
+  /** Agents below it that are known to have been there: the server takes a moment to list one that was just started. */
+  known?: AgentId[];
 }
 export interface TerminateAnswer {
   terminated: AgentId[];

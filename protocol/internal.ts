@@ -45,10 +45,10 @@ export type SlotRequest =
   | { kind: 'lend'; agent_id: AgentId }
   /** `agent_id` is about to work; what it has lent it gets back before all that is queued. */
   | { kind: 'reclaim'; request_id: string; agent_id: AgentId; from: AgentId }
-  /** `agent_id` works no longer and cannot say so itself. */
-  | { kind: 'release'; agent_id: AgentId; closed: boolean }
-  /** `agent_id` is lost, and with it whatever it was about to start. */
-  | { kind: 'release_unborn'; agent_id: AgentId };
+  /** `agent_id` works no longer and cannot say so itself; `life`: the one that has ended, as `lifeOf` its reports. */
+  | { kind: 'release'; agent_id: AgentId; closed: boolean; life?: number; from?: AgentId }
+  /** Nothing below `agent_id` runs any more. */
+  | { kind: 'release_below'; agent_id: AgentId };
 
 export type SlotAnswer =
   | { request_id: string; outcome: 'granted' }
@@ -170,8 +170,14 @@ const slotRequest = z.discriminatedUnion('kind', [
   z.looseObject({ kind: z.literal('cancel_spawn'), agent_id }),
   z.looseObject({ kind: z.literal('lend'), agent_id }),
   z.looseObject({ kind: z.literal('reclaim'), request_id, agent_id, from }),
-  z.looseObject({ kind: z.literal('release'), agent_id, closed: z.boolean() }),
-  z.looseObject({ kind: z.literal('release_unborn'), agent_id }),
+  z.looseObject({
+    kind: z.literal('release'),
+    agent_id,
+    closed: z.boolean(),
+    life: z.int().optional(),
+    from: agentIdSchema.optional(),
+  }),
+  z.looseObject({ kind: z.literal('release_below'), agent_id }),
 ]);
 const error: z.ZodType<ErrorBody> = z.looseObject({ code: z.enum(ERROR_CODES), message: z.string() });
 const slotAnswer = z.discriminatedUnion('outcome', [
@@ -184,6 +190,7 @@ const approval = z.looseObject({
   asking_id: agentIdSchema,
   role: z.string(),
   call_id: z.string(),
+  tool: z.string().optional(),
   requested_at: z.string(),
   kind: z.enum(['command', 'directory']),
   summary: z.string(),

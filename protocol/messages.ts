@@ -129,8 +129,15 @@ export type OperateOutcome =
   | { state: 'done'; success: boolean; output: string }
   | { state: 'unknown' };
 
+/**
+ * The most that one answer to Cadre itself holds, as JSON: a payload may take 2 MiB, and not every text gets smaller on
+ * the way. To read a closed agent costs a replay of it each time, so that few large pages are better than many small.
+ */
+export const LARGE_PAGE_BYTES = 1_500_000;
 export const itemsQuerySchema = z.strictObject({
   from: z.int().nonnegative().optional(),
   to: z.int().nonnegative().optional(),
+  bytes: z.int().positive().max(LARGE_PAGE_BYTES).optional().describe('Of the page; default: 400 KiB'),
 });
+export type ItemsQuery = z.infer<typeof itemsQuerySchema>;
 export const eventsQuerySchema = z.strictObject({ after: z.int().nonnegative().optional() });

@@ -10,6 +10,7 @@ import type {
   AgentSettings,
   ClosedAgentAnswer,
   ClosedAgentRequest,
+  ErrorBody,
   ErrorCode,
   ItemsAnswer,
   ItemsRequest,
@@ -96,11 +97,14 @@ export function planCall(request: Wire<PlanRequest>, summary: string): Promise<P
   });
 }
 
+/** An agent that reads an earlier run says nothing until that is done, or given up: with the waits, after a minute. */
+const READ_ATTEMPTS = 6;
+
 /** What an agent was in an earlier run of it. */
 export function readSnapshot(request: SnapshotRequest): Promise<SnapshotAnswer> {
   return scheduleActivity<SnapshotAnswer>('read_snapshot', [request], {
     startToCloseTimeout: '2 minutes',
-    retry: { maximumAttempts: 10 },
+    retry: { maximumAttempts: READ_ATTEMPTS },
     summary: `resume from ${request.run_id}`,
   });
 }
@@ -108,15 +112,15 @@ export function readSnapshot(request: SnapshotRequest): Promise<SnapshotAnswer> 
 export function readItems(request: ItemsRequest): Promise<ItemsAnswer> {
   return scheduleActivity<ItemsAnswer>('read_items', [request], {
     startToCloseTimeout: '2 minutes',
-    retry: { maximumAttempts: 10 },
-    summary: `fork of ${request.agent_id}`,
+    retry: { maximumAttempts: READ_ATTEMPTS },
+    summary: `items ${request.from} to ${request.to} of ${request.agent_id}`,
   });
 }
 
 export function findClosedAgent(request: ClosedAgentRequest): Promise<ClosedAgentAnswer> {
   return scheduleActivity<ClosedAgentAnswer>('find_closed_agent', [request], {
     startToCloseTimeout: '1 minute',
-    retry: { maximumAttempts: 10 },
+    retry: { maximumAttempts: READ_ATTEMPTS },
     summary: `look for ${request.agent_id}`,
   });
 }
@@ -156,4 +160,11 @@ export function problemOf(error: unknown): ActivityProblem {
     code: 'internal',
     message: cause instanceof Error ? cause.message : String(cause),
   };
+}
+
+/** The same as an error that travels. */
+export function bodyOf(error: unknown): ErrorBody {
+  const problem = problemOf(error);
+  if (problem.kind === 'failed') return { code: problem.code, message: problem.message };
+  return { code: 'internal', message: problem.kind === 'cancelled' ? 'it was cancelled' : problem.message };
 }

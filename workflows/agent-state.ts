@@ -15,12 +15,14 @@ import type {
   LookupAnswer,
   Mail,
   Report,
+  Restore,
   RoleAnswer,
   SessionSettings,
   SlotAnswer,
   TreeView,
   Verdict,
 } from '../protocol/index.ts';
+import { nextLife } from '../protocol/lives.ts';
 import type { AgentCarry } from './carry.ts';
 import { Children } from './children.ts';
 import { Conversation } from './conversation.ts';
@@ -79,6 +81,10 @@ export class AgentState {
   ended: Required<EndedTurn> | undefined;
   /** What roles were asked for since the last model call, and the answers. */
   readonly roleAnswers = new Map<string, Promise<RoleAnswer>>();
+  /** Where what it was to be stands, when that could not be read. */
+  unrestored: Restore | undefined;
+  /** Agents that are taken for lost, while what is left below them is being ended. */
+  readonly burials = new Map<AgentIdentity['agent_id'], Promise<void>>();
   closing: Closing | undefined;
   /** It is about to continue as new: from here on orders are carried, not followed. */
   movesOn = false;
@@ -94,7 +100,7 @@ export class AgentState {
 
   /** @param carry what an earlier run or life has left */
   constructor(input: AgentInput<AgentCarry>, carry: AgentCarry | undefined) {
-    const { identity } = input;
+    const { identity, restore } = input;
     this.identity = identity;
     this.settings = input.settings;
     this.session = input.session;
@@ -105,7 +111,8 @@ export class AgentState {
     this.standing = new Standing(Date.now(), carry?.standing);
     this.operations = new Outcomes(carry?.operations);
     this.orders = [...(carry?.orders ?? [])];
-    this.#counters = { reports: 0, requests: 0, inputs: 0, approvals: 0, ...carry?.counters };
+    const reports = restore?.kind === 'resume' ? nextLife(restore.reports ?? 0) : 0;
+    this.#counters = { reports, requests: 0, inputs: 0, approvals: 0, ...carry?.counters };
     this.#resumedAt = carry?.resumed_at;
     if (identity.parent_id === undefined) {
       this.tree = new SessionTree(identity.session_id, input.settings.limits, carry?.tree);
@@ -120,8 +127,6 @@ export class AgentState {
     this.conversation.mend();
     this.children.reopen();
     this.tree?.reopen(now);
-    // The root may have counted one more itself when it took this agent for lost.
-    this.#counters.reports++;
     this.standing.reopen(now);
     this.#resumedAt = this.standing.turn;
   }
@@ -270,7 +275,10 @@ export class AgentState {
     const { parent_id: parent, session_id: root } = this.identity;
     // A parent that is gone may have left nobody else who could tell.
     if (whose === 'parent' && parent !== undefined && parent !== root) {
-      this.postToRoot({ type: 'slot', request: { kind: 'release', agent_id: parent, closed: true } });
+      this.postToRoot({
+        type: 'slot',
+        request: { kind: 'release', agent_id: parent, closed: true, from: this.id },
+      });
     }
     if (this.closing !== undefined) return;
     this.orders.push({ type: 'shutdown', reason: `the ${whose} of this agent is gone` });

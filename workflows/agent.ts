@@ -9,7 +9,7 @@ import { shouldContinueAsNew } from './continue-as-new.ts';
 import { registerHandlers } from './handlers.ts';
 import { takeSlot } from './operations/slot.ts';
 import { beginClosing, followOrders, followWaiting } from './orders.ts';
-import { carryOf, forkedItems } from './restore.ts';
+import { giveUp, type Past, recall } from './restore.ts';
 import { Stoppable } from './stoppable.ts';
 import { Surface } from './surface.ts';
 import { runTurn } from './turn.ts';
@@ -17,18 +17,17 @@ import type { TurnOutcome } from './turn-outcome.ts';
 
 /** The life of one agent: turns, one after the other, until it is closed. */
 export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult> {
-  const carry = await carryOf(input);
-  const self = new AgentState(input, carry);
+  const past = await recall(input);
+  const self = new AgentState(input, past.carry);
   const surface = new Surface(self, input.carry !== undefined);
   self.onChange = () => surface.refresh();
   // What has come meanwhile is handled as soon as there are handlers: the first input goes before it.
-  if (input.carry === undefined) {
-    if (carry === undefined) begin(self, input, await forkedItems(input));
-    else resume(self, input);
-  }
+  if (input.carry === undefined) comeUp(self, input, past);
   closeOnCancellation(self);
   // Cancelling the workflow closes the tree below it, which takes work of its own: nothing here is cancelled by it.
   return CancellationScope.nonCancellable(async () => {
+    // Until it says so, one that was closed counts as that, and nobody heeds what it asks for.
+    if (input.carry === undefined && input.restore !== undefined) self.report();
     // What was carried over comes before all else; in the middle of a turn it is for that turn, which may be stopped
     // by it before it takes what has come since.
     if (self.standing.status === 'running') self.running = new Stoppable();
@@ -36,8 +35,10 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     registerHandlers(self);
     void followOrders(self);
     surface.refresh();
-    if (carry === undefined && input.restore === undefined && self.isRoot) await applyRole(self, surface);
-    if (input.carry === undefined && input.restore !== undefined) self.report();
+    if (past.carry === undefined && input.restore === undefined && self.isRoot) {
+      await applyRole(self, surface);
+    }
+    if (input.restore?.kind === 'resume' && input.slot === 'queued') await standInLine(self);
     while (self.closing === undefined || self.standing.status === 'running') {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') {
@@ -46,6 +47,16 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     }
     return closeSelf(self);
   });
+}
+
+function comeUp(
+  self: AgentState,
+  input: AgentInput<AgentCarry>,
+  { carry, forked = [], problem }: Past,
+): void {
+  if (problem !== undefined) giveUp(self, input, problem);
+  else if (carry === undefined) begin(self, input, forked);
+  else resume(self, input);
 }
 
 /** Brings a new agent up: its note and its first input. */
@@ -70,6 +81,12 @@ function resume(self: AgentState, input: AgentInput<AgentCarry>): void {
   self.reopen();
   if (input.input !== undefined) self.inbox.accept(input.input);
   self.emitOwnStatus();
+}
+
+/** Where open agents hold slots, one that comes back takes input only when it has one, as one that is new would. */
+async function standInLine(self: AgentState): Promise<void> {
+  await takeSlot(self);
+  if (self.closing === undefined) self.report();
 }
 
 /** What its role makes of the settings of a root; a child's were resolved by its parent. */

@@ -1,5 +1,7 @@
 import type { AgentId, EndedTurn, Report, Status } from '../protocol/index.ts';
+import { endOfLife, isNews, lifeOf, nextLife } from '../protocol/lives.ts';
 import { isFinal } from '../protocol/status.ts';
+import { CUT_OFF } from './standing.ts';
 
 /** What an agent knows of another one: a child of its, or one it watches. */
 export interface Known {
@@ -91,26 +93,47 @@ export class Children {
     for (const known of this.open) this.#known.set(known.id, { ...known, closedAlong: true });
   }
 
-  /** Children that were closed because this agent closed. */
-  get closedAlong(): AgentId[] {
-    return [...this.#known.values()].filter((known) => known.closedAlong === true).map((known) => known.id);
+  /** Children that were open until the end of this agent: closed because it closed, or open when it was ended. */
+  get lastOpen(): AgentId[] {
+    return [...this.#known.values()]
+      .filter((known) => known.closedAlong === true || (known.isChild && !known.closed))
+      .map((known) => known.id);
   }
 
-  /** After a resume: none of those that were closed along, or ended while nobody looked, is open. */
+  /** After a resume: whoever was open has been closed along, or ended since. Those of others are asked for again. */
   reopen(): void {
     for (const known of this.#known.values()) {
       const { closedAlong: _, ...rest } = known;
       const status = isFinal(rest.status) ? rest.status : 'shutdown';
-      this.#known.set(known.id, { ...rest, status, closed: true, pending: [] });
+      const seq = endOfLife(rest.seq);
+      if (known.isChild) this.#known.set(known.id, { ...rest, status, closed: true, seq, pending: [] });
+      else this.#known.delete(known.id);
     }
   }
 
-  /** An agent was resumed: it takes input again, and stands as before it was closed until it says more. */
-  resumed(id: AgentId): void {
+  /**
+   * An agent is about to be resumed: it takes input again, and stands as before it was closed until it says more.
+   *
+   * @param reports `seq` of the newest report of its last life
+   * @returns undoes it
+   */
+  resumed(id: AgentId, reports: number, queued: boolean): () => void {
     const known = this.#known.get(id);
-    if (known === undefined) return;
+    if (known === undefined) return () => {};
     const { beforeClose, closedAlong: _, ...rest } = known;
-    this.#known.set(id, { ...rest, ...beforeClose, closed: false });
+    const seq = nextLife(Math.max(rest.seq, reports));
+    const inLine = queued ? { status: 'pending_init' as const, message: '' } : {};
+    const resumed = { ...rest, ...beforeClose, ...inLine, closed: false, seq };
+    this.#known.set(id, resumed);
+    return () => {
+      // Somebody else may have been faster, and the agent have said so.
+      if (this.#known.get(id) === resumed) this.#known.set(id, known);
+    };
+  }
+
+  /** The life of an agent that the newest news of it is from. */
+  life(id: AgentId): number {
+    return lifeOf(this.#known.get(id)?.seq ?? 0);
   }
 
   get working(): Known[] {
@@ -121,7 +144,7 @@ export class Children {
   apply(report: Report): Change | undefined {
     const { view, ended } = report;
     const before = this.#known.get(view.agent_id);
-    if (before !== undefined && report.seq <= before.seq) return undefined;
+    if (before !== undefined && !isNews(report, before.seq)) return undefined;
     const known: Known = {
       id: view.agent_id,
       isChild: before?.isChild ?? false,
@@ -146,7 +169,12 @@ export class Children {
   lost(id: AgentId, status: Status, message: string): void {
     const known = this.#known.get(id);
     if (known === undefined || known.closed) return;
-    this.#known.set(id, { ...known, status, message, closed: true });
+    const { status: before, message: said, seq } = known;
+    const beforeClose =
+      before === 'running'
+        ? { status: 'interrupted' as const, message: CUT_OFF }
+        : { status: before, message: said };
+    this.#known.set(id, { ...known, status, message, closed: true, seq: endOfLife(seq), beforeClose });
   }
 
   /** Remembers an input until the agent confirms it, so that the end of an older turn does not pass for its answer. */

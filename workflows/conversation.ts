@@ -94,7 +94,8 @@ export class Conversation {
     return { agent_id: agentId, run_id: runId, count: this.#items.length, digest: this.#digest };
   }
 
-  page(from = 0, to = this.#items.length): ItemsPage {
+  /** Items up to so many bytes of JSON; one that is larger stands alone. */
+  page(from = 0, to = this.#items.length, bytes = PAGE_BYTES): ItemsPage {
     const end = Math.min(to, this.#items.length);
     const items: Item[] = [];
     let size = 0;
@@ -102,7 +103,7 @@ export class Conversation {
     for (; index < end; index++) {
       const item = this.#items[index] as Item;
       size += sizeOf(item);
-      if (items.length > 0 && size > PAGE_BYTES) break;
+      if (items.length > 0 && size > bytes) break;
       items.push(item);
     }
     const page = { items, from, total: this.#items.length, compacted: 0 };

@@ -169,15 +169,14 @@ function registerQueries(agent: AgentState): void {
   setHandler(defineQuery(QUERIES.status), () => agent.view);
   setHandler(defineQuery(QUERIES.tree), () => agent.treeView);
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.items), (payload) => {
-    const { from, to } = page(itemsQuerySchema, payload);
-    return agent.conversation.page(from, to);
+    const { from, to, bytes } = page(itemsQuerySchema, payload);
+    return agent.conversation.page(from, to, bytes);
   });
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.events), (payload) =>
     agent.events.page(page(eventsQuerySchema, payload).after),
   );
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.snapshot), (payload) => {
-    const { from, to } = page(itemsQuerySchema, payload);
-    return snapshotPage(agent, from, to);
+    return snapshotPage(agent, page(itemsQuerySchema, payload));
   });
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.outcome), (payload) =>
     agent.operations.outcome(page(outcomeQuerySchema, payload).operation_id),

@@ -1,6 +1,6 @@
+import { isBelow } from '../protocol/ids.ts';
 import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
-import type { SessionTree } from './session-tree.ts';
 import type { Claim } from './slots.ts';
 
 /** The root's side of slots and look-ups: what its descendants ask it, and what it answers. */
@@ -37,22 +37,45 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       return;
     }
     case 'release':
-      if (request.closed) forgetLost(root, tree, request.agent_id);
-      else grant(root, slots.turnEnded(request.agent_id));
+      if (!request.closed) grant(root, slots.turnEnded(request.agent_id));
+      // Unless it has been brought back since.
+      else if (request.life === undefined || tree.life(request.agent_id) <= request.life) {
+        bury(root, request.agent_id);
+      }
       return;
-    case 'release_unborn':
-      for (const id of tree.unbornBelow(request.agent_id)) forgetLost(root, tree, id);
+    case 'release_below':
+      for (const id of tree.ids.filter((id) => isBelow(id, request.agent_id))) bury(root, id);
       return;
   }
 }
 
-/** An agent that can say nothing any more. */
-function forgetLost(root: AgentState, tree: SessionTree, id: AgentId): void {
-  tree.lost(id, 'ended from outside', Date.now());
-  tellWatchers(root, id);
-  tree.unwatch(id);
-  tree.approvals.forget(id);
+const REASON = 'ended from outside';
+
+/** Takes an agent for closed that can say nothing any more, and tells all who want to know. */
+function bury(root: AgentState, id: AgentId): void {
+  const { tree } = root;
+  if (tree === undefined) return;
+  if (tree.lost(id, REASON, Date.now())) {
+    tellWatchers(root, id);
+    tree.unwatch(id);
+    tree.approvals.forget(id);
+    const parent = tree.report(id)?.view.parent_id;
+    // Of its own children the root has heard before.
+    if (parent !== root.id) {
+      root.children.lost(id, 'errored', REASON);
+      root.emit({ type: 'agent.status', receiver_id: id, status: 'errored', is_final: true, text: REASON });
+      tellParent(root, id, parent);
+    }
+  }
   grant(root, tree.slots.closed(id));
+}
+
+/** Whoever notices it need not be the parent: an agent may have been resumed by one further up. */
+function tellParent({ tree, outbox }: AgentState, id: AgentId, parent: AgentId | undefined): void {
+  const report = tree?.report(id);
+  if (parent === undefined || report === undefined || tree?.report(parent)?.view.closed === true) return;
+  const ended = { turn: report.view.turn, status: 'errored', duration_ms: 0 } as const;
+  outbox.post(parent, { type: 'report', report: { ...report, ended } });
 }
 
 /**

@@ -5,7 +5,7 @@ export type Order =
   | { type: 'mail'; mail: Mail }
   | { type: 'interrupt'; reason: string }
   | { type: 'operate'; id: string; request: Operate }
-  /** Of an agent that this one has started. */
-  | { type: 'death'; id: AgentId }
+  /** Of an agent that this one has started: that life of it has come to an abrupt end. */
+  | { type: 'death'; id: AgentId; life: number; reason: string }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };

@@ -11,6 +11,7 @@ import { interruptTurn } from './operations/interrupt.ts';
 import { answerList } from './operations/list.ts';
 import { takeNote } from './operations/note.ts';
 import type { Order } from './order.ts';
+import { turnAway } from './strays.ts';
 
 /** Acts on what the handlers have left, beside the turn, for as long as the workflow runs. */
 export async function followOrders(agent: AgentState): Promise<never> {
@@ -59,8 +60,7 @@ function follow(agent: AgentState, order: Order): void {
       agent.report();
       return;
     case 'death':
-      // Ending what is left may fail; the slot is free all the same.
-      void agent.sideWork.track(takeForLost(agent, order.id).catch(() => {}));
+      takeForLost(agent, order.id, order.life, order.reason);
       return;
     case 'operate':
       carryOut(agent, order.id, order.request);
@@ -80,6 +80,7 @@ export function beginClosing(agent: AgentState, reason: string, keepStatus: bool
 }
 
 function read(agent: AgentState, mail: Mail): void {
+  if (turnAway(agent, mail)) return;
   switch (mail.type) {
     case 'report':
       learn(agent, mail.report);

@@ -1,5 +1,6 @@
-import { isBelow, resolveReference } from '../protocol/ids.ts';
+import { resolveReference } from '../protocol/ids.ts';
 import type { AgentId, AgentView, Limits, Report, SessionId } from '../protocol/index.ts';
+import { endOfLife, isNews, lifeOf } from '../protocol/lives.ts';
 import { isFinal } from '../protocol/status.ts';
 import { Approvals, type ApprovalsCarry } from './approvals.ts';
 import { Budget, type BudgetCarry } from './budget.ts';
@@ -41,11 +42,6 @@ export class SessionTree {
     this.budget.bound(view.agent_id, view.max_tokens);
   }
 
-  /** Those below an agent that are about to start. */
-  unbornBelow(id: AgentId): AgentId[] {
-    return this.ids.filter((below) => isBelow(below, id) && this.isUnborn(below));
-  }
-
   /** Whether it is about to start, as far as anybody here knows. */
   isUnborn(id: AgentId): boolean {
     return this.#reports.get(id)?.seq === 0;
@@ -60,7 +56,7 @@ export class SessionTree {
   apply(report: Report): { statusChanged: boolean } | undefined {
     const { agent_id: id, status, turn } = report.view;
     const before = this.#reports.get(id);
-    if (before === undefined || report.seq <= before.seq) return undefined;
+    if (before === undefined || !isNews(report, before.seq)) return undefined;
     const { ended: _told, ...kept } = report;
     this.#reports.set(id, { ...kept, view: shortened(report.view) });
     return { statusChanged: before.view.status !== status || before.view.turn !== turn };
@@ -110,10 +106,14 @@ export class SessionTree {
     this.#watchers.clear();
   }
 
-  /** An agent that can report no more. */
-  lost(id: AgentId, reason: string, now: number): void {
+  /**
+   * An agent that can report no more.
+   *
+   * @returns whether that is news
+   */
+  lost(id: AgentId, reason: string, now: number): boolean {
     const report = this.#reports.get(id);
-    if (report === undefined || report.view.closed) return;
+    if (report === undefined || report.view.closed) return false;
     this.budget.lost(id);
     const at = new Date(now).toISOString();
     const view: AgentView = {
@@ -125,7 +125,13 @@ export class SessionTree {
       status_since: at,
       updated_at: at,
     };
-    this.#reports.set(id, { ...report, view, seq: report.seq + 1 });
+    this.#reports.set(id, { ...report, view, seq: endOfLife(report.seq) });
+    return true;
+  }
+
+  /** The life of an agent that the newest news of it is from. */
+  life(id: AgentId): number {
+    return lifeOf(this.#reports.get(id)?.seq ?? 0);
   }
 
   report(id: AgentId): Report | undefined {

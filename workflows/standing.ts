@@ -23,6 +23,9 @@ export interface StandingCarry {
   before_close?: { status: Status; message?: string };
 }
 
+/** Why a turn was interrupted whose agent was ended from outside, once it is back. */
+export const CUT_OFF = 'the agent was ended from outside';
+
 /** How an agent stands: its status and what is shown beside it. */
 export class Standing {
   #state: StandingCarry;
@@ -134,7 +137,7 @@ export class Standing {
     const { before_close: before, ...rest } = this.#state;
     this.#state = { ...rest, closed: false };
     const status = before?.status ?? this.#state.status;
-    if (status === 'running') this.#enter('interrupted', 'the agent was ended from outside', undefined, now);
+    if (status === 'running') this.#enter('interrupted', CUT_OFF, undefined, now);
     else if (status === 'shutdown') this.#enter('interrupted', this.#state.message, undefined, now);
     else
       this.#enter(status, before === undefined ? this.#state.message : before.message, this.#state.code, now);

@@ -10,7 +10,7 @@ export function conversationReader(client: Client): ReadItems {
 }
 
 /** The items between two places, page by page; fewer where there are no more. */
-export async function readPages(
+async function readPages(
   ask: (range: { from: number; to: number }) => Promise<ItemsPage>,
   from: number,
   to: number,

@@ -4,6 +4,7 @@ import {
   CadreError,
   type ClosedAgentAnswer,
   type ClosedAgentRequest,
+  findLastLife,
   QUERIES,
   type SnapshotPage,
   WORKFLOW_TYPE,
@@ -20,20 +21,21 @@ export function createFindClosedAgent(
 ): (request: ClosedAgentRequest) => Promise<ClosedAgentAnswer> {
   return async ({ agent_id: id }) => {
     try {
-      const run_id = await newestClosedRun(client, id);
+      const newest = await newestClosedRun(client, id);
       // The items are read later, by whoever is started; this asks for none.
-      const snapshot = await queryRun<SnapshotPage>(client, { agent_id: id, run_id }, QUERIES.snapshot, {
-        from: 0,
-        to: 0,
-      });
-      const { identity, settings, status, note, open_children } = snapshot;
+      const { runId, snapshot, reports } = await findLastLife(newest, (run_id) =>
+        queryRun<SnapshotPage>(client, { agent_id: id, run_id }, QUERIES.snapshot, { from: 0, to: 0 }),
+      );
+      const { identity, settings, status, closed, note, open_children } = snapshot;
       return {
         ok: true,
-        run_id,
+        run_id: runId,
         identity,
         settings,
         status,
+        closed,
         open_children,
+        reports,
         ...(note === undefined ? {} : { note }),
       };
     } catch (error) {

@@ -1,52 +1,46 @@
 import type { Client } from '@temporalio/client';
 import {
   CadreError,
-  type Item,
   type ItemsAnswer,
   type ItemsPage,
   type ItemsRequest,
+  LARGE_PAGE_BYTES,
   QUERIES,
   type SnapshotAnswer,
   type SnapshotPage,
   type SnapshotRequest,
 } from '../../protocol/index.ts';
 import { toFailure } from '../model/model-error.ts';
-import { readPages } from '../model/read-conversation.ts';
 import { queryRun } from '../query-run.ts';
 
 /**
- * The `read_snapshot` activity: an agent's state, and the conversation as long as it was when the state was taken, so
- * that the two belong together also when the run is open.
+ * The `read_snapshot` activity: an agent's state, and how long its conversation was when the state was taken, so that
+ * the two belong together also when the run is open.
  */
 export function createReadSnapshot(client: Client): (request: SnapshotRequest) => Promise<SnapshotAnswer> {
   return (run) =>
     asFailure(async () => {
-      const ask = (range: { from: number; to?: number }) =>
-        queryRun<SnapshotPage>(client, run, QUERIES.snapshot, range);
-      const { state, page } = await ask({ from: 0 });
-      const rest = await readPages(async (range) => (await ask(range)).page, page.items.length, page.total);
-      return { state, items: complete(run, [...page.items, ...rest], page.total) };
+      const range = { from: 0, to: 0 };
+      const { state, page } = await queryRun<SnapshotPage>(client, run, QUERIES.snapshot, range);
+      return { state, total: page.total };
     });
 }
 
-/** The `read_items` activity: how an agent's conversation begins. */
+/** The `read_items` activity: as much of an agent's conversation as one answer holds. */
 export function createReadItems(client: Client): (request: ItemsRequest) => Promise<ItemsAnswer> {
-  return ({ to, ...run }) =>
+  return ({ from, to, ...run }) =>
     asFailure(async () => {
-      const ask = (range: { from: number; to: number }) =>
-        queryRun<ItemsPage>(client, run, QUERIES.items, range);
-      return { items: complete(run, await readPages(ask, 0, to), to) };
+      const range = { from, to, bytes: LARGE_PAGE_BYTES };
+      const { items } = await queryRun<ItemsPage>(client, run, QUERIES.items, range);
+      if (items.length === 0) throw incomplete(run, from, to);
+      return { items };
     });
 }
 
 /** Half a conversation is none. */
-function complete({ agent_id, run_id }: SnapshotRequest, items: Item[], expected: number): Item[] {
-  if (items.length === expected) return items;
-  throw new CadreError(
-    'internal',
-    `The run ${run_id} of ${agent_id} gave ${items.length} items of ${expected}.`,
-    { retryable: true },
-  );
+function incomplete({ agent_id, run_id }: SnapshotRequest, held: number, expected: number): CadreError {
+  const message = `The run ${run_id} of ${agent_id} gave ${held} items of ${expected}.`;
+  return new CadreError('internal', message, { retryable: true });
 }
 
 async function asFailure<T>(work: () => Promise<T>): Promise<T> {

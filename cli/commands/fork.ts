@@ -1,5 +1,5 @@
 import type { ForkOptions } from '../../client/types.ts';
-import { type AgentId, newRootId, sessionOf } from '../../protocol/index.ts';
+import { type AgentId, CadreError, newRootId, sessionOf } from '../../protocol/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
@@ -54,6 +54,8 @@ function forkAt(invocation: Invocation, place: Workplace, of: AgentId, options: 
       const made = await agent.fork(options);
       const local = await place.localSession(id, queue);
       return await serveWhileNeeded(local, 'act', place.surroundings, async () => {
+        const { closed, status, message = '' } = await made.status();
+        if (closed && status === 'errored') throw new CadreError('agent_not_resumable', message);
         return (await made.items({ from: 0, to: 0 })).total;
       });
     } catch (error) {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { CadreClient } from '../../client/index.ts';
 import { type AgentId, newRootId, settledLength, textMessage } from '../../protocol/index.ts';
@@ -31,7 +32,12 @@ async function closedSession() {
 
 test('a closed root goes on where it was: its conversation, its note, and then the input', async () => {
   const { session, root } = await closedSession();
-  expect(await root.resume()).toMatchObject({ status: 'completed', message: 'first', resumed: [session.id] });
+  expect(await root.resume()).toMatchObject({
+    status: 'completed',
+    message: 'first',
+    resumed: [session.id],
+    not_resumed: [],
+  });
   expect(await root.status()).toMatchObject({ closed: false, note: 'keep me', turn: 1 });
   expect(await root.resume({ input: 'go on' })).toMatchObject({
     resumed: [],
@@ -54,6 +60,60 @@ test('with recursive the children that closed along with their root come back, a
   expect((await root.resume({ recursive: true, input: 'x' })).resumed).toEqual([root.id, child.id]);
   await child.send('again');
   expect(await child.wait()).toMatchObject({ status: 'completed', message: 'child again' });
+});
+
+test('what does not come back is told apart from what does, each with the reason', async () => {
+  const session = await worker().start({
+    script: lines({ root: [spawn('one', 'two'), waitForAll, say('first')], '*': [say('done')] }),
+  });
+  const root = cadre.get(session.id);
+  await root.wait();
+  await root.close();
+  session.past('default-1', { gone: 'before' });
+  expect(await root.resume({ recursive: true })).toMatchObject({
+    resumed: [root.id, session.idOf('default-2')],
+    not_resumed: [{ agent_id: session.idOf('default-1'), error: { code: 'agent_not_found' } }],
+  });
+  await root.close();
+  session.past('default-1', {});
+  session.past('default-2', { gone: 'after' });
+  // The one that did not come back before had not been open any more.
+  expect(await root.resume({ recursive: true })).toMatchObject({
+    resumed: [root.id],
+    not_resumed: [
+      {
+        agent_id: session.idOf('default-2'),
+        error: { code: 'agent_not_resumable', message: expect.stringContaining('keeps') },
+      },
+    ],
+  });
+});
+
+test('a root that cannot be read is refused with the reason, and is neither lost nor forked empty', async () => {
+  const { session, root } = await closedSession();
+  const before = (await root.items()).items;
+  session.past('root', { gone: 'after' });
+  await expect(root.resume()).rejects.toMatchObject({
+    code: 'agent_not_resumable',
+    message: expect.stringContaining('keeps'),
+  });
+  expect(await root.status()).toMatchObject({ status: 'errored', closed: true, note: 'keep me' });
+  session.past('root', {});
+  const fork = await root.fork({ id: forkId(session) });
+  expect((await fork.items()).items).toEqual(before);
+  expect(await root.resume()).toMatchObject({ status: 'completed', message: 'first', resumed: [root.id] });
+  expect(await root.status()).toMatchObject({ note: 'keep me' });
+});
+
+test('a resume takes as long as the agent needs to read what it was', async () => {
+  const { session, root } = await closedSession();
+  const gate = new Gate();
+  session.past('root', { held: gate.opened });
+  const resumed = root.resume();
+  // Longer than anybody waits for an answer otherwise.
+  await sleep(24_000);
+  gate.open();
+  expect(await resumed).toMatchObject({ status: 'completed', resumed: [root.id] });
 });
 
 test('below a closed root nothing is resumed: the error names the root; below an open one it is', async () => {

@@ -17,7 +17,8 @@ Runtime.install({
 export async function connect(address: string = inject('temporalAddress')): Promise<Connections> {
   const [native, client] = await Promise.all([
     NativeConnection.connect({ address }),
-    Connection.connect({ address }),
+    // A page of a history may be larger than what the client takes by default.
+    Connection.connect({ address, channelArgs: { 'grpc.max_receive_message_length': 16 * 1024 * 1024 } }),
   ]);
   return { native, client };
 }

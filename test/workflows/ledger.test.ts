@@ -53,15 +53,18 @@ describe('the root', () => {
     expect(root.tree?.ids).toEqual([]);
   });
 
-  test('gives up what a lost agent was about to start, and nothing that has come into being', () => {
+  test('takes all below a lost agent for lost, also what it was about to start', () => {
     const below = ['worker-1/explorer-1', 'worker-1/explorer-2'].map(agentId) as [AgentId, AgentId];
     const root = rootWith({});
     for (const id of [ONE, TWO, ...below]) answerSlotRequest(root, spawnOf(id));
     recordReport(root, reportOf(below[0], 1, { status: 'running' }));
     answerSlotRequest(root, { kind: 'release', agent_id: ONE, closed: true });
-    answerSlotRequest(root, { kind: 'release_unborn', agent_id: ONE });
-    expect(slotsOf(root)).toMatchObject({ working: [TWO, below[0]], spawned: 4 });
-    expect(root.tree?.openIds).toEqual([TWO, below[0]]);
+    expect(slotsOf(root)).toMatchObject({ working: [TWO, ...below] });
+    answerSlotRequest(root, { kind: 'release_below', agent_id: ONE });
+    expect(slotsOf(root)).toMatchObject({ working: [TWO], spawned: 4 });
+    expect(root.tree?.openIds).toEqual([TWO]);
+    const late = reportOf(below[1], 1, { status: 'running' });
+    expect(recordReport(root, late)).toBeUndefined();
   });
 
   test('waits for an agent that the end of a turn below it wakes', () => {

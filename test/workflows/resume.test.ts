@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type AgentInput,
-  type AgentSettings,
-  limitsSchema,
-  type SnapshotPage,
-} from '../../protocol/index.ts';
+import { type AgentSettings, type AgentView, limitsSchema, type NotResumed } from '../../protocol/index.ts';
+import { ended, resumeBelow, resumeRoot } from './client-requests.ts';
 import { eventually } from './eventually.ts';
 import {
   call,
@@ -16,51 +12,13 @@ import {
   say,
   spawn,
   spawnAs,
+  spawned,
   wait,
   waitForAll,
 } from './script.ts';
-import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
-
-const eventuallyEnded = (session: ScriptedSession, name: string) =>
-  eventually(async () => {
-    const { status } = await session.agent(name).describe();
-    expect(status.name).not.toBe('RUNNING');
-  });
-
-/** What `cadre resume` does for a root. */
-async function resumeRoot(session: ScriptedSession): Promise<void> {
-  const { runId } = await session.agent().describe();
-  const page = await session.agent().query<SnapshotPage>('snapshot');
-  const { identity, settings, session: shared } = page;
-  const input: AgentInput = {
-    identity,
-    settings,
-    ...(shared === undefined ? {} : { session: shared }),
-    restore: { kind: 'resume', run_id: runId },
-  };
-  await worker().client.workflow.start('agent', {
-    workflowId: session.id,
-    taskQueue: worker().queue,
-    args: [input],
-  });
-  await session.until('root', (view) => !view.closed);
-}
-
-async function operate(session: ScriptedSession, request: object) {
-  const { operation_id } = await session
-    .agent()
-    .executeUpdate<{ operation_id: string }, [unknown]>('_operate', { args: [request] });
-  return eventually(async () => {
-    const outcome = await session
-      .agent()
-      .query<{ state: string; success: boolean; output: string }, [unknown]>('_outcome', { operation_id });
-    expect(outcome.state).toBe('done');
-    return { success: outcome.success, output: JSON.parse(outcome.output) };
-  });
-}
 
 describe.concurrent('resume', () => {
   test('a closed child comes back with its conversation, role, note and depth, and works again', async () => {
@@ -145,18 +103,17 @@ describe.concurrent('resume', () => {
     });
     await session.untilFinal();
     await session.agent('default-1').signal('shutdown');
-    await eventuallyEnded(session, 'default-1');
-    const back = { operation: 'resume', agent_id: session.idOf('default-1') };
-    expect(await operate(session, back)).toMatchObject({ success: true });
+    await ended(session, 'default-1');
+    expect(await resumeBelow(session, 'default-1')).toMatchObject({ success: true });
     await session.send('more', 'default-1');
     expect(await session.untilFinal('default-1', 2)).toMatchObject({
       status: 'completed',
       message: 'second',
     });
     await session.agent().signal('shutdown');
-    await eventuallyEnded(session, 'root');
-    await resumeRoot(session);
-    expect(await operate(session, back)).toMatchObject({ success: true });
+    await ended(session);
+    await resumeRoot(worker(), session);
+    expect(await resumeBelow(session, 'default-1')).toMatchObject({ success: true });
     await session.send('go on', 'default-1');
     const view = await session.untilFinal('default-1', 3);
     expect(view).toMatchObject({ status: 'errored', max_tokens: 4 * 15, usage: { total_tokens: 4 * 15 } });
@@ -190,7 +147,7 @@ describe.concurrent('resume', () => {
       }),
     });
     await session.untilFinal();
-    const resumed = await operate(session, { operation: 'resume', agent_id: session.idOf('default-1') });
+    const resumed = await resumeBelow(session, 'default-1');
     expect(resumed.success).toBe(true);
     await session.send('go on', 'default-1');
     await session.untilFinal('default-1', 2);
@@ -220,11 +177,7 @@ describe.concurrent('resume', () => {
       }),
     });
     await session.untilFinal();
-    const { output } = await operate(session, {
-      operation: 'resume',
-      agent_id: session.idOf('default-1'),
-      recursive: true,
-    });
+    const { output } = await resumeBelow(session, 'default-1', true);
     expect(output.resumed).toEqual([session.idOf('default-1'), session.idOf('default-1/default-2')]);
     expect(await session.status('default-1/default-1')).toMatchObject({ closed: true });
     await session.until('default-1/default-2', (view) => !view.closed);
@@ -245,10 +198,7 @@ describe.concurrent('resume', () => {
       }),
     });
     await session.untilFinal();
-    const { success, output } = await operate(session, {
-      operation: 'resume',
-      agent_id: session.idOf('default-1/default-1'),
-    });
+    const { success, output } = await resumeBelow(session, 'default-1/default-1');
     expect(success).toBe(false);
     expect(output.error).toMatchObject({
       code: 'agent_not_resumable',
@@ -262,7 +212,7 @@ describe.concurrent('resume', () => {
       script: lines({ root: [say('first'), say('second')] }),
     });
     expect(await session.result()).toMatchObject({ output: 'first' });
-    await resumeRoot(session);
+    await resumeRoot(worker(), session);
     expect(await session.status()).toMatchObject({ status: 'completed', message: 'first', closed: false });
     await session.send('more');
     expect(await session.result()).toMatchObject({ status: 'completed', output: 'second' });
@@ -281,8 +231,8 @@ describe.concurrent('resume', () => {
     });
     await eventually(async () => expect(acted).toBe(1));
     await session.agent().terminate('by a person');
-    await closedFromOutside(session);
-    await resumeRoot(session);
+    await ended(session);
+    await resumeRoot(worker(), session);
     expect(await session.status()).toMatchObject({ status: 'interrupted', closed: false });
     await session.send('what now');
     await session.untilFinal('root', 2);
@@ -291,6 +241,146 @@ describe.concurrent('resume', () => {
     expect(heard(asked)).toEqual(['the task', 'what now']);
     expect(acted).toBe(1);
   });
-});
 
-const closedFromOutside = (session: ScriptedSession) => eventuallyEnded(session, 'root');
+  test('what cannot come back is named with the reason, and the others come back', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('parent'),
+          waitForAll,
+          call('close_agent', { id: 'default-1' }),
+          say('closed'),
+          say('ok'),
+        ],
+        'default-1': [spawn('a', 'b', 'c'), waitForAll, say('ok')],
+        'default-1/default-2': [spawn('deep'), waitForAll, say('ok')],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    session.past('default-1/default-1', { gone: 'before' });
+    session.past('default-1/default-2/default-1', { gone: 'before' });
+    const { output } = await resumeBelow(session, 'default-1', true);
+    expect(output).toEqual({
+      status: { completed: 'ok' },
+      resumed: ['default-1', 'default-1/default-2', 'default-1/default-3'].map((name) => session.idOf(name)),
+      not_resumed: ['default-1/default-1', 'default-1/default-2/default-1'].map((name) => ({
+        agent_id: session.idOf(name),
+        error: expect.objectContaining({
+          code: 'agent_not_found',
+          message: expect.stringContaining(session.idOf(name)),
+        }),
+      })),
+    });
+    const warnings = (await session.eventsOf('warning')).map(({ text }) => text);
+    expect(warnings).toEqual([
+      expect.stringContaining('default-1/default-1'),
+      expect.stringContaining('default-1/default-2/default-1'),
+    ]);
+  });
+
+  test('below one that a limit keeps back nothing comes back, and each is named', async () => {
+    const session = await worker().start({
+      limits: { count: 'open', max_threads: 4 },
+      script: lines({
+        root: [
+          spawn('parent'),
+          waitForAll,
+          call('close_agent', { id: 'default-1' }),
+          spawn('x', 'y'),
+          waitForAll,
+          say('ok'),
+        ],
+        'default-1': [spawn('a', 'b'), waitForAll, say('ok')],
+        'default-1/default-2': [spawn('deep'), waitForAll, say('ok')],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const { output } = await resumeBelow(session, 'default-1', true);
+    expect(output.resumed).toEqual(['default-1', 'default-1/default-1'].map((name) => session.idOf(name)));
+    expect(
+      output.not_resumed.map(({ agent_id, error }: NotResumed) => [agent_id, error.code, error.message]),
+    ).toEqual([
+      [session.idOf('default-1/default-2'), 'limit_threads', expect.stringContaining('agents.max_threads')],
+      [
+        session.idOf('default-1/default-2/default-1'),
+        'agent_not_resumable',
+        expect.stringContaining(session.idOf('default-1/default-2')),
+      ],
+    ]);
+    expect((await session.tree()).slots).toEqual({ used: 4, max: 4 });
+    const { success, output: refused } = await resumeBelow(session, 'default-1/default-2', true);
+    expect(success).toBe(false);
+    expect(refused.error).toMatchObject({
+      code: 'limit_threads',
+      not_resumed: [{ agent_id: session.idOf('default-1/default-2/default-1') }],
+    });
+  });
+
+  test('where open agents hold slots, one that only stands in line waits for its slot before it takes input', async () => {
+    const session = await worker().start({
+      limits: { count: 'open', max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [
+          spawn('a'),
+          waitForAll,
+          call('close_agent', { id: 'default-1' }),
+          spawn('b'),
+          ({ items }) => wait([spawned(items)[1] ?? '']),
+          call('resume_agent', { id: 'default-1' }),
+          call('send_input', { id: 'default-1', message: 'more' }),
+          say('ok'),
+          call('close_agent', { id: 'default-2' }),
+          say('closed'),
+        ],
+        'default-1': [say('first'), say('second')],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'resume_agent')).toEqual({ status: 'pending_init' });
+    const inLine = { status: 'pending_init', queued: true, turn: 1 };
+    expect(await session.until('default-1', (view) => view.waiting_for === 'slot')).toMatchObject(inLine);
+    expect((await session.tree()).slots).toEqual({ used: 1, max: 1 });
+    expect(session.asked('default-1')).toHaveLength(1);
+    await session.send('close it');
+    await session.untilFinal('root', 2);
+    expect(await session.untilFinal('default-1', 2)).toMatchObject({ message: 'second' });
+    await eventually(async () => expect((await session.tree()).slots).toEqual({ used: 1, max: 1 }));
+    const notices = heard(session.asked().at(-1)?.items ?? []).filter((text) => text.startsWith('notice:'));
+    expect(notices.filter((text) => text.includes('first'))).toEqual([]);
+  });
+
+  test('with a slot that has become free it stands as before, and is not announced again', async () => {
+    const session = await worker().start({
+      limits: { count: 'open', max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [
+          spawn('a'),
+          waitForAll,
+          call('close_agent', { id: 'default-1' }),
+          spawn('b'),
+          ({ items }) => wait([spawned(items)[1] ?? '']),
+          call('resume_agent', { id: 'default-1' }),
+          call('close_agent', { id: 'default-2' }),
+          say('ok'),
+          say('nothing new'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const back = (view: AgentView) => !view.closed && view.queued === undefined;
+    expect(await session.until('default-1', back)).toMatchObject({ status: 'completed', message: 'done' });
+    await eventually(async () => {
+      const { agents, slots } = await session.tree();
+      expect(agents[1]).toMatchObject({ status: 'completed', closed: false });
+      expect(slots?.used).toBe(1);
+    });
+    await session.send('any news?');
+    await session.untilFinal('root', 2);
+    const [last] = session.asked().slice(-1);
+    expect(heard(last?.items ?? [])).toEqual(['the task', 'any news?']);
+  });
+});

@@ -9,6 +9,8 @@ import { terminateAgents } from '../../activities/terminate-agents.ts';
 import {
   type AgentId,
   type AgentSettings,
+  type ClosedAgentAnswer,
+  type ClosedAgentRequest,
   collabTools,
   EMPTY_DIGEST,
   extendDigest,
@@ -22,6 +24,7 @@ import {
   type RoleAnswer,
   type RoleRequest,
   type SessionId,
+  sessionOf,
   type ToolAnswer,
   type ToolRequest,
   type Wire,
@@ -38,6 +41,15 @@ export interface Play {
   /** What the tools said, by call. */
   outputs: Map<string, string>;
   asked: { agent: string; items: Item[]; turn: number; final: boolean }[];
+  /** What is wrong with the earlier runs of agents, by short name. */
+  pasts: Map<string, Past>;
+}
+
+export interface Past {
+  /** The server keeps it no longer, or loses it just after somebody has looked for it. */
+  gone?: 'before' | 'after';
+  /** Whoever reads it waits for this. */
+  held?: Promise<unknown>;
 }
 
 /** Shared by all workers of a test file, so that one may go on where another has stopped. */
@@ -61,15 +73,31 @@ export function scriptedActivities(plays: Plays, client: Client) {
     if (play === undefined) throw ApplicationFailure.nonRetryable(`nothing is played in ${id}`);
     return play;
   };
+  const pastOf = ({ agent_id: id }: { agent_id: AgentId }) =>
+    plays.get(sessionOf(id))?.pasts.get(shortName(id));
+  const reading =
+    <R extends { agent_id: AgentId }, A>(read: (request: R) => Promise<A>) =>
+    async (request: R): Promise<A> => {
+      const past = pastOf(request);
+      await past?.held;
+      if (past?.gone === undefined) return read(request);
+      const message = `Temporal keeps ${request.agent_id} no longer.`;
+      throw ApplicationFailure.nonRetryable(message, 'agent_not_resumable');
+    };
+  const findClosedAgent = createFindClosedAgent(client);
   const tool = (request: Wire<ToolRequest>) => runTool(playOf(request.agent.session_id), request);
   return {
     model: (request: Wire<ModelRequest>) =>
       beating(() => speak(playOf(request.agent.session_id), request, conversationReader(client))),
     resolve_role: async (request: RoleRequest) => roleOf(playOf(request.session_id), request),
     terminate_agents: terminateAgents(client),
-    read_snapshot: createReadSnapshot(client),
-    read_items: createReadItems(client),
-    find_closed_agent: createFindClosedAgent(client),
+    read_snapshot: reading(createReadSnapshot(client)),
+    read_items: reading(createReadItems(client)),
+    find_closed_agent: async (request: ClosedAgentRequest): Promise<ClosedAgentAnswer> => {
+      if (pastOf(request)?.gone !== 'before') return findClosedAgent(request);
+      const message = `There is no agent ${request.agent_id}, or Temporal keeps it no longer.`;
+      return { ok: false, error: { code: 'agent_not_found', message } };
+    },
     plan_call: async ({ call }: Wire<PlanRequest>) =>
       planOf({ name: call.name, args: JSON.parse(call.arguments) }, call.call_id),
     look: (request: Wire<ToolRequest>) => beating(() => tool(request)),

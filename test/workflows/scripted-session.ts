@@ -14,7 +14,7 @@ import type {
   TreeView,
 } from '../../protocol/index.ts';
 import { eventually } from './eventually.ts';
-import type { Play } from './scripted-activities.ts';
+import type { Past, Play } from './scripted-activities.ts';
 
 /** A session whose models and tools are scripted, seen as Temporal's own clients see it. Agents go by short names. */
 export class ScriptedSession {
@@ -67,6 +67,11 @@ export class ScriptedSession {
   /** What the model of this agent was shown, call by call. */
   asked(name = 'root'): Play['asked'] {
     return this.#play.asked.filter(({ agent }) => agent === name);
+  }
+
+  /** Has something happen to what an agent was in earlier runs. */
+  past(name: string, past: Past): void {
+    this.#play.pasts.set(name, past);
   }
 
   result(): Promise<AgentResult> {

@@ -78,7 +78,15 @@ export class ScriptedWorker {
   async start(options: StartOptions): Promise<ScriptedSession> {
     const { script, tools = {}, roles = {}, task = 'the task', role = 'default' } = options;
     const id = newRootId(Date.now(), Math.random);
-    const play: Play = { script, tools, roles, conversations: new Map(), outputs: new Map(), asked: [] };
+    const play: Play = {
+      script,
+      tools,
+      roles,
+      conversations: new Map(),
+      outputs: new Map(),
+      asked: [],
+      pasts: new Map(),
+    };
     this.#plays.set(id, play);
     const input: AgentInput = {
       identity: {

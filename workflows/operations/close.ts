@@ -6,7 +6,7 @@ import type { AgentState } from '../agent-state.ts';
 import type { Known } from '../children.ts';
 import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
-import { releaseSlot, releaseUnborn } from './slot.ts';
+import { releaseBelow, releaseSlot } from './slot.ts';
 
 /** Who does not acknowledge within this time is terminated; a killed worker needs 10 to 15 s to come back. */
 const ACKNOWLEDGE_MS = 20_000;
@@ -88,8 +88,8 @@ export function closeAgent(
       gone ? 'errored' : 'shutdown',
       gone ? 'ended from outside' : 'terminated: it did not answer',
     );
-    for (const lost of [...terminated, id]) releaseSlot(agent, lost, true);
-    releaseUnborn(agent, id);
+    releaseSlot(agent, id, true);
+    releaseBelow(agent, id);
     return terminated;
   });
 }

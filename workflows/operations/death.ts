@@ -1,37 +1,82 @@
-import { CancellationScope, type ChildWorkflowHandle, type Workflow } from '@temporalio/workflow';
+import { TerminatedFailure } from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowFailure,
+  type ChildWorkflowHandle,
+  type Workflow,
+} from '@temporalio/workflow';
+import { isBelow } from '../../protocol/ids.ts';
 import type { AgentId } from '../../protocol/index.ts';
 import { formatAnnouncement } from '../../protocol/status.ts';
-import { terminateAgents } from '../activity-calls.ts';
+import { bodyOf, terminateAgents } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import { releaseSlot, releaseUnborn } from './slot.ts';
-
-const REASON = 'ended from outside';
+import { releaseBelow, releaseSlot } from './slot.ts';
 
 /**
  * An agent whose workflow fails, or that somebody terminates, reports nothing any more; the server tells the run that
  * has started it. A run that continues another one does not hear of it.
+ *
+ * @param life the one that has just begun
  */
-export function noticeDeath(agent: AgentState, id: AgentId, child: ChildWorkflowHandle<Workflow>): void {
-  void CancellationScope.nonCancellable(() => child.result()).catch(() => {
-    agent.orders.push({ type: 'death', id });
+export function noticeDeath(
+  agent: AgentState,
+  id: AgentId,
+  child: ChildWorkflowHandle<Workflow>,
+  life: number,
+): void {
+  void CancellationScope.nonCancellable(() => child.result()).catch((error: unknown) => {
+    agent.orders.push({ type: 'death', id, life, reason: reasonOf(error) });
   });
 }
 
+const OUTSIDE = 'ended from outside';
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;
+  return cause === undefined || cause instanceof TerminatedFailure ? OUTSIDE : `${OUTSIDE}: ${cause.message}`;
+}
+
 /** Takes an agent for lost that can say nothing any more, and ends what was below it, for nobody else will. */
-export async function takeForLost(agent: AgentState, id: AgentId): Promise<void> {
+export function takeForLost(agent: AgentState, id: AgentId, life: number, reason = OUTSIDE): void {
+  if (agent.closing !== undefined) return;
   const known = agent.children.get(id);
-  if (known === undefined || known.closed || agent.closing !== undefined) return;
-  agent.children.lost(id, 'errored', REASON);
-  const { role, callId, turn } = known;
-  const said = { role, agentId: id, callId, status: 'errored', durationMs: 0, message: REASON } as const;
-  agent.inbox.announce({ child: id, turn, status: 'errored', text: formatAnnouncement(said) });
-  agent.emit({ type: 'agent.status', receiver_id: id, status: 'errored', is_final: true, text: REASON });
-  releaseSlot(agent, id, true);
+  // One that was resumed for another agent, its parent, hears of it from the root.
+  if (known?.isChild === true) {
+    if (known.closed || agent.children.life(id) > life) return;
+    agent.children.lost(id, 'errored', reason);
+    const { role, callId, turn } = known;
+    const said = { role, agentId: id, callId, status: 'errored', durationMs: 0, message: reason } as const;
+    agent.inbox.announce({ child: id, turn, status: 'errored', text: formatAnnouncement(said) });
+    agent.emit({ type: 'agent.status', receiver_id: id, status: 'errored', is_final: true, text: reason });
+  }
+  releaseSlot(agent, id, true, life);
   agent.onChange();
-  const { terminated } = await terminateAgents({
-    agent_id: id,
-    reason: `the agent above was lost: ${REASON}`,
+  const burial = endBelow(agent, id).catch((error: unknown) => {
+    agent.warn(`what runs below ${id} could not be ended: ${bodyOf(error).message}`);
   });
-  for (const below of terminated) releaseSlot(agent, below, true);
-  releaseUnborn(agent, id);
+  agent.burials.set(id, burial);
+  void agent.sideWork.track(burial.then(() => void agent.burials.delete(id)));
+}
+
+/**
+ * Ends what still runs below an agent that has ended without closing it.
+ *
+ * @param known agents that may be there, in case the server does not list them yet
+ */
+export async function endBelow(agent: AgentState, id: AgentId, known: AgentId[] = []): Promise<void> {
+  const inTree = agent.tree?.openIds.filter((other) => isBelow(other, id)) ?? [];
+  await terminateAgents({
+    agent_id: id,
+    reason: `${id} was ${OUTSIDE}`,
+    only_below: true,
+    known: [...new Set([...known, ...inTree])],
+  });
+  releaseBelow(agent, id);
+}
+
+/** Until what is left of an earlier life there is gone, nothing may begin another one. */
+export async function untilBuried(agent: AgentState, id: AgentId): Promise<void> {
+  for (const [lost, burial] of agent.burials) {
+    if (lost === id || isBelow(lost, id) || isBelow(id, lost)) await burial;
+  }
 }

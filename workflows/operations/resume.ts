@@ -1,10 +1,11 @@
 import { CancellationScope, sleep, WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { depthOf, parentOf } from '../../protocol/ids.ts';
-import type { AgentId, ClosedAgentAnswer, WireStatus } from '../../protocol/index.ts';
+import type { AgentId, ClosedAgentAnswer, ErrorBody, NotResumed, WireStatus } from '../../protocol/index.ts';
+import { lifeOf, nextLife } from '../../protocol/lives.ts';
 import { wireStatus } from '../../protocol/status.ts';
-import { findClosedAgent } from '../activity-calls.ts';
+import { bodyOf, findClosedAgent } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import { noticeDeath } from './death.ts';
+import { endBelow, noticeDeath, takeForLost, untilBuried } from './death.ts';
 import { requireBelow } from './ownership.ts';
 import { Refused } from './refused.ts';
 import { resolveAgent } from './resolve.ts';
@@ -15,7 +16,12 @@ export interface ResumeResult {
   status: WireStatus;
   /** Every agent that was brought back, parents before their children. */
   resumed: AgentId[];
+  /** With `recursive`: what was to come back along with it, and did not. */
+  not_resumed: NotResumed[];
 }
+
+/** The class itself is not for workflows. */
+const ALREADY_STARTED = 'WorkflowExecutionAlreadyStartedError';
 
 /** An agent that has just said that it is closed needs a moment until its workflow has ended. */
 const CLOSING_TRIES = 15;
@@ -23,7 +29,7 @@ const CLOSING_PAUSE = '1 second';
 
 /**
  * Brings a closed agent back, with its conversation, role, tools, note and depth; it does nothing until it gets input.
- * With `recursive` those come back, too, that were closed along with it. An open one is left as it is.
+ * With `recursive` those come back, too, that were open when it ended. An open one is left as it is.
  */
 export async function resume(
   agent: AgentState,
@@ -45,19 +51,38 @@ export async function resume(
 }
 
 async function bringBack(agent: AgentState, id: AgentId, recursive: boolean): Promise<ResumeResult> {
-  if (id === agent.id)
-    return { status: wireStatus(agent.standing.status, agent.standing.message), resumed: [] };
+  if (id === agent.id) return asItStands(agent.standing);
   requireBelow(agent, id, 'resume');
   const known = agent.children.get(id);
-  if (known?.closed === false) return { status: wireStatus(known.status, known.message), resumed: [] };
+  if (known?.closed === false && !(await hasEnded(agent, id))) return asItStands(known);
   await requireOpenParent(agent, id);
   requireDepth(agent, id);
   // From the slot on nothing may be cut in two.
   return CancellationScope.nonCancellable(async () => {
-    const resumed = await startAgain(agent, id, recursive);
+    const back: Back = { resumed: [], not_resumed: [] };
+    await comeBack(agent, id, recursive, back);
+    const [refused, ...others] = back.not_resumed;
+    if (refused?.agent_id === id) {
+      throw new Refused(refused.error, others.length === 0 ? {} : { not_resumed: others });
+    }
+    for (const { agent_id, error } of back.not_resumed) {
+      agent.warn(`agent ${agent_id} was not resumed: ${error.message}`);
+    }
     const { status, message } = agent.children.get(id) ?? { status: 'pending_init' as const, message: '' };
-    return { status: wireStatus(status, message), resumed };
+    return { status: wireStatus(status, message), ...back };
   });
+}
+
+function asItStands({ status, message }: Pick<AgentState['standing'], 'status' | 'message'>): ResumeResult {
+  return { status: wireStatus(status, message), resumed: [], not_resumed: [] };
+}
+
+/** Whether an agent that counts as open was ended from outside, which this run need not have heard. */
+async function hasEnded(agent: AgentState, id: AgentId): Promise<boolean> {
+  const found = await findClosedAgent({ agent_id: id });
+  if (!found.ok && found.error.code !== 'agent_not_found') return false;
+  takeForLost(agent, id, agent.children.life(id));
+  return true;
 }
 
 /** Reports and notices of an agent go to its parent: without one it would be an orphan. */
@@ -82,38 +107,82 @@ function requireDepth(agent: AgentState, id: AgentId): void {
   });
 }
 
-async function startAgain(agent: AgentState, id: AgentId, recursive: boolean): Promise<AgentId[]> {
+type Back = Pick<ResumeResult, 'resumed' | 'not_resumed'>;
+type Found = Extract<ClosedAgentAnswer, { ok: true }>;
+
+/**
+ * Brings an agent back, with `recursive` and what was open below it, as far as that can be done.
+ *
+ * @param missing an agent above it that did not come back
+ */
+async function comeBack(
+  agent: AgentState,
+  id: AgentId,
+  recursive: boolean,
+  back: Back,
+  missing?: AgentId,
+): Promise<void> {
+  await untilBuried(agent, id);
   const found = await find(id);
-  if (!found.ok) throw new Refused(found.error);
+  const error = found.ok ? await startAgain(agent, id, found, missing).catch(bodyOf) : found.error;
+  if (error === undefined) back.resumed.push(id);
+  else if (error !== 'open') back.not_resumed.push({ agent_id: id, error });
+  if (!found.ok || !recursive) return;
+  const gap = missing ?? (error === undefined || error === 'open' ? undefined : id);
+  for (const child of found.open_children) await comeBack(agent, child, true, back, gap);
+}
+
+/** @returns why it could not be started again; `open` where somebody else has just done that */
+async function startAgain(
+  agent: AgentState,
+  id: AgentId,
+  found: Found,
+  missing: AgentId | undefined,
+): Promise<ErrorBody | 'open' | undefined> {
+  if (missing !== undefined) {
+    return { code: 'agent_not_resumable', message: `agent ${missing} above it did not come back` };
+  }
+  if (!found.closed) await endBelow(agent, id, found.open_children);
   // Where open agents hold slots, one that comes back needs one; else only its next turn does.
   const holdsSlot = agent.settings.limits.count === 'open';
-  if (holdsSlot) {
-    const answer = await reserveFor(agent, id);
-    if (answer?.outcome === 'refused') throw new Refused(answer.error);
+  const slot = holdsSlot ? await reserveFor(agent, id) : undefined;
+  if (slot?.outcome === 'refused') return slot.error;
+  // Whoever closes has asked all that it knows to close: nobody would do so with this one.
+  if (agent.closing !== undefined) {
+    if (holdsSlot) releaseSlot(agent, id, true);
+    return { code: 'agent_closed', message: `agent ${agent.id} is closing and resumes no agents` };
   }
-  const { identity, settings, note, run_id } = found;
+  const queued = slot?.outcome === 'queued';
+  const { identity, settings, note, run_id, reports } = found;
+  const undo = agent.children.resumed(id, reports, queued);
   try {
     const child = await startAgentWorkflow(
-      { identity, settings, restore: { kind: 'resume', run_id } },
+      {
+        identity,
+        settings,
+        ...(note === undefined ? {} : { note }),
+        restore: { kind: 'resume', run_id, reports },
+        ...(queued ? { slot: 'queued' } : {}),
+      },
       note,
       WorkflowIdReusePolicy.ALLOW_DUPLICATE,
     );
-    noticeDeath(agent, id, child);
+    noticeDeath(agent, id, child, lifeOf(nextLife(reports)));
+    return undefined;
   } catch (error) {
+    undo();
+    if (error instanceof Error && error.name === ALREADY_STARTED) return 'open';
     if (holdsSlot) releaseSlot(agent, id, true);
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Refused({ code: 'internal', message: `agent ${id} could not be started again: ${reason}` });
+    return { code: 'internal', message: `agent ${id} could not be started again: ${reason}` };
   }
-  agent.children.resumed(id);
-  const resumed = [id];
-  if (!recursive) return resumed;
-  for (const child of found.open_children) resumed.push(...(await startAgain(agent, child, true)));
-  return resumed;
 }
 
 async function find(id: AgentId): Promise<ClosedAgentAnswer> {
   for (let tries = 1; ; tries++) {
-    const found = await findClosedAgent({ agent_id: id });
+    const found = await findClosedAgent({ agent_id: id }).catch(
+      (error: unknown): ClosedAgentAnswer => ({ ok: false, error: bodyOf(error) }),
+    );
     if (found.ok || found.error.retryable !== true || tries >= CLOSING_TRIES) return found;
     await sleep(CLOSING_PAUSE);
   }

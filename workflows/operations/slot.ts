@@ -77,13 +77,13 @@ export function cancelSpawn(agent: AgentState, unborn: AgentId): void {
 }
 
 /** Tells the ledger that an agent works no more, for one that cannot say so itself. */
-export function releaseSlot(agent: AgentState, holder: AgentId, closed: boolean): void {
-  tell(agent, { kind: 'release', agent_id: holder, closed });
+export function releaseSlot(agent: AgentState, holder: AgentId, closed: boolean, life?: number): void {
+  tell(agent, { kind: 'release', agent_id: holder, closed, ...(life === undefined ? {} : { life }) });
 }
 
-/** Tells the ledger that what an agent was about to start will not come into being: the agent itself is lost. */
-export function releaseUnborn(agent: AgentState, lost: AgentId): void {
-  tell(agent, { kind: 'release_unborn', agent_id: lost });
+/** The same for all agents below one; every one of them has ended. */
+export function releaseBelow(agent: AgentState, id: AgentId): void {
+  tell(agent, { kind: 'release_below', agent_id: id });
 }
 
 async function ask(

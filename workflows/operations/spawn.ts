@@ -100,7 +100,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
     };
     try {
       const child = await startAgentWorkflow(input, note, WorkflowIdReusePolicy.REJECT_DUPLICATE);
-      noticeDeath(agent, id, child);
+      noticeDeath(agent, id, child, 0);
     } catch (error) {
       agent.children.remove(id);
       cancelSpawn(agent, id);

@@ -7,6 +7,7 @@ import { createFindClosedAgent } from '../../../activities/restore/find-closed-a
 import { createReadItems, createReadSnapshot } from '../../../activities/restore/read-run.ts';
 import { type AgentId, textMessage } from '../../../protocol/index.ts';
 import { type Connections, connect, disconnect } from '../../workflows/connect.ts';
+import type { ArchiveInput } from './archive.ts';
 
 const taskQueue = `restore-${randomUUID()}`;
 let connections: Connections;
@@ -37,12 +38,12 @@ const itemsOf = (name: string, count: number) =>
 async function runOf(
   agent_id: AgentId,
   end: 'open' | 'finished' | 'terminated' | 'cancelled',
-  { name = 'a', items = 9 } = {},
+  input: Partial<ArchiveInput> = {},
 ) {
   const handle = await client.workflow.start('agent', {
     workflowId: agent_id,
     taskQueue,
-    args: [{ name, items }],
+    args: [{ name: 'a', items: 9, ...input }],
   });
   // What is closed before its first task never ran.
   await handle.query('items', {});
@@ -60,39 +61,19 @@ async function runOf(
 
 const find = (agent_id: AgentId) => createFindClosedAgent(client)({ agent_id });
 
+type Run = Awaited<ReturnType<typeof runOf>>;
+const read = (run: Run, from: number, to: number) => createReadItems(client)({ ...run, from, to });
+
 test.each(['open', 'finished', 'terminated', 'cancelled'] as const)(
-  'state and conversation of a run that is %s are read, all pages',
+  'state and conversation of a run that is %s are read, in parts as large as one answer takes',
   async (end) => {
     const run = await runOf(newId(), end);
-    expect(await createReadSnapshot(client)(run)).toEqual({ state: { of: 'a' }, items: itemsOf('a', 9) });
-    expect(await createReadItems(client)({ ...run, to: 6 })).toEqual({ items: itemsOf('a', 6) });
-    expect(await createReadItems(client)({ ...run, to: 0 })).toEqual({ items: [] });
+    expect(await createReadSnapshot(client)(run)).toEqual({ state: { of: 'a' }, total: 9 });
+    expect(await read(run, 0, 5)).toEqual({ items: itemsOf('a', 9).slice(0, 5) });
+    expect(await read(run, 0, 9)).toEqual({ items: itemsOf('a', 9).slice(0, 6) });
+    expect(await read(run, 6, 9)).toEqual({ items: itemsOf('a', 9).slice(6) });
   },
 );
-
-test('a conversation of no items, and of one page exactly, is read', async () => {
-  for (const items of [0, 4]) {
-    const run = await runOf(newId(), 'finished', { items });
-    expect((await createReadSnapshot(client)(run)).items).toEqual(itemsOf('a', items));
-  }
-});
-
-test('the conversation ends where it did when the state was taken, though the agent goes on', async () => {
-  const run = await runOf(newId(), 'open');
-  const handle = client.workflow.getHandle(run.agent_id, run.run_id);
-  let asked = 0;
-  const goingOn = Object.create(client, {
-    withDeadline: {
-      value: async (_: number, ask: () => Promise<unknown>) => {
-        const answer = await ask();
-        if (asked++ === 0) await handle.signal('more');
-        return answer;
-      },
-    },
-  }) as Client;
-  expect((await createReadSnapshot(goingOn)(run)).items).toEqual(itemsOf('a', 9));
-  expect(asked).toBe(3);
-});
 
 test.each(['finished', 'terminated', 'cancelled'] as const)('an agent that was %s is found', async (end) => {
   const { agent_id, run_id } = await runOf(newId(), end);
@@ -103,8 +84,18 @@ test.each(['finished', 'terminated', 'cancelled'] as const)('an agent that was %
     settings: { role: 'worker' },
     status: 'completed',
     note: 'note of a',
+    closed: end === 'finished',
     open_children: ['below'],
+    reports: 7,
   });
+});
+
+test('a run that could not be brought back leads to the one that knows what the agent was', async () => {
+  const id = newId();
+  const first = await runOf(id, 'finished', { name: 'first' });
+  const second = await runOf(id, 'finished', { name: 'second', unrestored: first.run_id });
+  await runOf(id, 'terminated', { name: 'third', unrestored: second.run_id });
+  expect(await find(id)).toMatchObject({ ok: true, run_id: first.run_id, identity: { task: 'first' } });
 });
 
 test('of several runs the newest counts', async () => {
@@ -135,7 +126,7 @@ test('an open agent, a missing one and a stranger are told apart from what can b
 
 test('a run that is gone is not asked for again', async () => {
   const run = { agent_id: newId(), run_id: randomUUID() };
-  const readings = [() => createReadSnapshot(client)(run), () => createReadItems(client)({ ...run, to: 1 })];
+  const readings = [() => createReadSnapshot(client)(run), () => read(run, 0, 1)];
   // One after the other: a second one that failed meanwhile would be a rejection that nobody handles.
   for (const reading of readings) {
     await expect(reading()).rejects.toMatchObject({
@@ -161,7 +152,7 @@ test('a run that nobody answers for may be asked again', async () => {
   }) as Client;
   for (const asking of [
     createReadSnapshot(unanswered)(run),
-    createReadItems(unanswered)({ ...run, to: 1 }),
+    createReadItems(unanswered)({ ...run, from: 0, to: 1 }),
     createFindClosedAgent(unanswered)({ agent_id: run.agent_id }),
   ]) {
     await expect(asking).rejects.toMatchObject({
@@ -175,7 +166,7 @@ test('a run that nobody answers for may be asked again', async () => {
 
 test('fewer items than there should be are no conversation', async () => {
   const run = await runOf(newId(), 'finished');
-  await expect(createReadItems(client)({ ...run, to: 20 })).rejects.toMatchObject({
+  await expect(read(run, 9, 20)).rejects.toMatchObject({
     message: expect.stringContaining('gave 9 items of 20'),
   });
 });
