@@ -66,10 +66,18 @@ export interface Outcome {
   approval_missing?: boolean;
 }
 
+/**
+ * Whether the turn failed in which a call was refused since nobody could be asked: one that was completed all the same
+ * is done, and one that somebody has stopped or closed has ended by that.
+ */
+export function failedWithoutApproval({ status, approval_missing: missing }: Outcome): boolean {
+  return status === 'errored' && missing === true;
+}
+
 /** For a session that has ended, or an agent that was waited for. */
 export function exitCodeOfOutcome({ status, code, approval_missing }: Outcome): ExitCode {
   if (status === 'completed') return EXIT.done;
-  if (approval_missing === true) return EXIT.approvalMissing;
+  if (failedWithoutApproval({ status, approval_missing })) return EXIT.approvalMissing;
   if (status === 'interrupted') return EXIT.interrupted;
   if (code === undefined) return EXIT.errored;
   if (ENDED_BY.has(code)) return EXIT.ended;

@@ -96,7 +96,9 @@ export class Standing {
   }
 
   startTurn(now: number): void {
-    this.#update(now, { turn: this.#state.turn + 1, step: 0, turn_started: now });
+    // What an earlier turn lacked is no reason for how this one ends.
+    const fresh = { step: 0, turn_started: now, approval_missing: false };
+    this.#update(now, { turn: this.#state.turn + 1, ...fresh });
     this.#enter('running', undefined, undefined, now);
   }
 

@@ -6,7 +6,13 @@ import {
   type ErrorCode,
   type SessionId,
 } from '../../protocol/index.ts';
-import { EXIT, type ExitCode, exitCodeOfError, exitCodeOfOutcome } from '../exit-codes.ts';
+import {
+  EXIT,
+  type ExitCode,
+  exitCodeOfError,
+  exitCodeOfOutcome,
+  failedWithoutApproval,
+} from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Followed } from './follow.ts';
 
@@ -69,8 +75,9 @@ function errorOfEnd(result: SessionResult): ErrorBody {
   };
 }
 
-function codeOf({ status, code, approval_missing: missing }: SessionResult): ErrorCode {
-  if (missing === true) return 'approval_unavailable';
+function codeOf(result: SessionResult): ErrorCode {
+  const { status, code } = result;
+  if (failedWithoutApproval(result)) return 'approval_unavailable';
   if (status === 'interrupted') return 'interrupted';
   if (status === 'shutdown') return 'agent_closed';
   // A newer worker may know more codes than this command line.

@@ -30,6 +30,8 @@ test.each([
   [{ status: 'errored', code: 'model_refused' }, 1],
   [{ status: 'errored', code: 'a code of a newer version' }, 1],
   [{ status: 'errored', approval_missing: true }, 4],
+  [{ status: 'shutdown', approval_missing: true }, 1],
+  [{ status: 'interrupted', approval_missing: true }, 130],
   [{ status: 'errored', code: 'limit_threads' }, 5],
   [{ status: 'errored', code: 'limit_steps' }, 6],
   [{ status: 'errored', code: 'limit_tokens' }, 6],

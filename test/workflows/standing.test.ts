@@ -107,6 +107,17 @@ describe('how an agent stands', () => {
     expect(standing.status).toBe('shutdown');
   });
 
+  test('lacks an approval for one turn only', () => {
+    const standing = started();
+    standing.missApproval(2_500);
+    standing.nextTurn(2_600);
+    expect(standing.approvalMissing).toBe(true);
+    standing.endTurn('completed', 'done', undefined, 3_000);
+    expect(standing.approvalMissing).toBe(true);
+    standing.startTurn(4_000);
+    expect(standing.approvalMissing).toBe(false);
+  });
+
   test('adds up tokens and remembers plan, note and refused approvals', () => {
     const standing = started();
     const usage = { ...noUsage, input_tokens: 10, total_tokens: 15, output_tokens: 5 };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ToolAnswer } from '../../protocol/index.ts';
 import { Gate } from './gate.ts';
 import { call, lastOutput, lines, outputs, say, spawn, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
@@ -110,6 +111,26 @@ describe.concurrent('a turn', () => {
     });
     expect(await session.result()).toMatchObject({ status: 'completed', approval_missing: true });
     expect(await session.eventsOf('plan.updated')).toMatchObject([{ plan }]);
+  });
+
+  test('fails for want of an approval only in the turn that lacked it, and not by what a client has tried', async () => {
+    const refused: ToolAnswer = { output: 'no', success: false, approval_missing: true };
+    const session = await worker().start({
+      script: lines({
+        root: [
+          call('look'),
+          say('did it otherwise'),
+          () => ({ fail: { code: 'model_refused', message: 'no key' } }),
+        ],
+      }),
+      tools: { look: () => refused },
+    });
+    await session.untilFinal();
+    await session.send('more');
+    await session.untilFinal('root', 2);
+    expect(await session.outcomeOf(await session.call('look'))).toMatchObject({ output: 'no' });
+    await session.agent().signal('shutdown');
+    expect(await session.result()).not.toHaveProperty('approval_missing');
   });
 
   test('tells what the model thought as an event of the agent, and not of its parent', async () => {
