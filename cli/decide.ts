@@ -1,6 +1,7 @@
 import { CadreError, type Decision, sessionOf } from '../protocol/index.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import type { Invocation } from './invocation.ts';
+import { decisionText } from './render/decision-text.ts';
 import { tellIfUnserved } from './serving/tell-if-unserved.ts';
 import { atAgent } from './workplace.ts';
 
@@ -20,11 +21,12 @@ export async function decide(
   return atAgent(invocation, asking, async (place, id) => {
     const approval = `${id}#${number}`;
     const session = sessionOf(id);
-    await place.withAgent(session, 'answer', () => place.link.client.decide(approval, decision, reason));
-    invocation.output.result(
-      { approval_id: approval, decision },
-      `${decision.replaceAll('_', ' ')}: ${approval}`,
+    const { submission_id: _, ...decided } = await place.withAgent(session, 'answer', () =>
+      place.link.client.decide(approval, decision, reason),
     );
+    const { answers_too: others } = decided;
+    const too = others.length === 0 ? [] : [`  also ${others.join(', ')}: they asked the same`];
+    invocation.output.result(decided, [decisionText(decided), `  ${approval}`, ...too].join('\n'));
     await tellIfUnserved(invocation, place, session);
     return EXIT.done;
   });

@@ -10,6 +10,7 @@ import {
   CadreError,
   type ConnectOptions,
   type Decision,
+  type DecisionAnswer,
   explain,
   newRootId,
   plainText,
@@ -132,9 +133,10 @@ export class CadreClient {
   /**
    * Answers a question that an agent has asked a person.
    *
+   * @returns what was decided: who has asked, for what, and how far an approval goes
    * @throws CadreError `approval_not_found` for one that is unknown, or was decided
    */
-  decide(approvalId: string, decision: Decision, reason?: string): Promise<void> {
+  decide(approvalId: string, decision: Decision, reason?: string): Promise<DecisionAnswer> {
     return decideApproval(this.#client, approvalId, decision, reason);
   }
 

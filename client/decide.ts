@@ -3,6 +3,7 @@ import {
   CadreError,
   type DecideApproval,
   type Decision,
+  type DecisionAnswer,
   isAgentId,
   sessionOf,
   UPDATES,
@@ -18,7 +19,7 @@ export async function decideApproval(
   approvalId: string,
   decision: Decision,
   reason?: string,
-): Promise<void> {
+): Promise<DecisionAnswer> {
   const [asking = ''] = approvalId.split('#', 1);
   if (!isAgentId(asking) || asking === approvalId) throw unknownApproval(approvalId);
   const payload: DecideApproval = {
@@ -27,7 +28,8 @@ export async function decideApproval(
     ...(reason === undefined ? {} : { reason }),
   };
   try {
-    await new AgentLine(client, sessionOf(asking)).update(UPDATES.decideApproval, payload);
+    const root = new AgentLine(client, sessionOf(asking));
+    return await root.update<DecisionAnswer>(UPDATES.decideApproval, payload);
   } catch (error) {
     if (!(error instanceof CadreError) || !NOTHING_TO_DECIDE.includes(error.code)) throw error;
     throw unknownApproval(approvalId, error);

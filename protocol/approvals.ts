@@ -25,9 +25,57 @@ export interface Approval extends ApprovalNeed {
   role: string;
   /** The tool call that needs it. */
   call_id: string;
+  /** The tool that is called. */
+  tool?: string;
   /** ISO 8601. */
   requested_at: string;
 }
+
+/** What is to be seen of a question wherever it is told of, also when it has been decided. */
+export type ApprovalShown = Pick<
+  Approval,
+  'approval_id' | 'asking_id' | 'role' | 'kind' | 'tool' | 'summary' | 'path'
+>;
+
+export function shownOf(approval: Approval): ApprovalShown {
+  const { approval_id, asking_id, role, kind, tool, summary, path } = approval;
+  return {
+    approval_id,
+    asking_id,
+    role,
+    kind,
+    ...(tool === undefined ? {} : { tool }),
+    summary,
+    ...(path === undefined ? {} : { path }),
+  };
+}
+
+/** How far an approval goes: that one call, or the same question for the rest of the session. */
+export type ApprovalScope = 'once' | 'session';
+
+/** What was decided on what. */
+export interface Decided extends ApprovalShown {
+  decision: Decision;
+  /** Where it was approved. */
+  scope?: ApprovalScope;
+  /** What the person has said about it. */
+  reason?: string;
+}
+
+export function decided(
+  approval: Approval,
+  { decision, reason }: { decision: Decision; reason?: string | undefined },
+): Decided {
+  const scope = SCOPES[decision];
+  return {
+    ...shownOf(approval),
+    decision,
+    ...(scope === undefined ? {} : { scope }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+const SCOPES: Partial<Record<Decision, ApprovalScope>> = { approve: 'once', approve_for_session: 'session' };
 
 /** What came of a question. Abort denies it and stops the asking turn. */
 export interface Verdict {
@@ -44,6 +92,13 @@ export const decideApprovalSchema = z.strictObject({
   reason: z.string().max(2_000).optional(),
 });
 export type DecideApproval = z.infer<typeof decideApprovalSchema>;
+
+/** Answer of the update: what was decided, so that whoever decides sees it. */
+export interface DecisionAnswer extends Decided {
+  submission_id: string;
+  /** Other questions that the same decision answers. */
+  answers_too: string[];
+}
 
 /** Answer of the query `approvals`. */
 export interface ApprovalsView {

@@ -1,3 +1,4 @@
+import type { ApprovalShown, Decided } from './approvals.ts';
 import type { AgentId, SessionId } from './ids.ts';
 import type { Status, WireStatus } from './status.ts';
 import type { Usage } from './usage.ts';
@@ -38,8 +39,8 @@ export interface EventBodies {
   'agent.note': { receiver_id: AgentId; note: string | null };
   'subagent.start': { name: string; description: string; origin: string };
   'subagent.end': { name: string; success: boolean; origin: string };
-  'approval.requested': { approval_id: string; asking_id: AgentId; summary: string };
-  'approval.decided': { approval_id: string; decision: string };
+  'approval.requested': ApprovalShown;
+  'approval.decided': Decided;
   usage: { usage: Usage };
   warning: { text: string };
 }

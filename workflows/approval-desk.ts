@@ -1,3 +1,4 @@
+import { decided, shownOf } from '../protocol/approvals.ts';
 import type { Approval, DecideApproval, Verdict } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 
@@ -7,19 +8,25 @@ export function takeQuestion(root: AgentState, approval: Approval): void {
   const approvals = root.tree?.approvals;
   if (approvals === undefined) return;
   if (!approvals.add(approval)) {
-    answer(root, approval, { request_id: approval.approval_id, decision: 'approve_for_session' });
+    const verdict = { request_id: approval.approval_id, decision: 'approve_for_session' } as const;
+    answer(root, approval, { ...verdict, reason: 'allowed for the session before' });
     return;
   }
-  if (approval.asking_id !== root.id) root.emit({ type: 'approval.requested', ...shown(approval) });
+  if (approval.asking_id !== root.id) root.emit({ type: 'approval.requested', ...shownOf(approval) });
   root.onChange();
 }
 
-/** A person has decided; the payload was checked to name a question that is open. */
-export function decide(root: AgentState, decision: DecideApproval): void {
-  for (const approval of root.tree?.approvals.decide(decision) ?? []) {
+/**
+ * A person has decided; the payload was checked to name a question that is open.
+ *
+ * @returns the questions that it answers, the decided one first
+ */
+export function decide(root: AgentState, decision: DecideApproval): Approval[] {
+  const answered = root.tree?.approvals.decide(decision) ?? [];
+  for (const approval of answered) {
     const { approval_id: id } = approval;
     if (approval.asking_id !== root.id) {
-      root.emit({ type: 'approval.decided', approval_id: id, decision: decision.decision });
+      root.emit({ type: 'approval.decided', ...decided(approval, decision) });
     }
     answer(root, approval, {
       request_id: id,
@@ -28,11 +35,7 @@ export function decide(root: AgentState, decision: DecideApproval): void {
     });
   }
   root.onChange();
-}
-
-/** What stands of a question in an event. */
-export function shown({ approval_id, asking_id, summary }: Approval) {
-  return { approval_id, asking_id, summary };
+  return answered;
 }
 
 function answer(root: AgentState, approval: Approval, verdict: Verdict): void {

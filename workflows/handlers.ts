@@ -1,9 +1,10 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
-import { decideApprovalSchema } from '../protocol/approvals.ts';
+import { decideApprovalSchema, decided } from '../protocol/approvals.ts';
 import type {
   ApprovalsView,
+  DecisionAnswer,
   NoteAnswer,
   OperateAnswer,
   SendInput,
@@ -127,9 +128,14 @@ function registerUpdates(agent: AgentState): void {
   define(
     UPDATES.decideApproval,
     decideApprovalSchema,
-    (decision): SubmissionAnswer => {
-      decide(agent, decision);
-      return { submission_id: agent.nextId('inputs') };
+    (decision): DecisionAnswer => {
+      const [approval, ...others] = decide(agent, decision);
+      if (approval === undefined) throw unknownQuestion(decision.approval_id);
+      return {
+        submission_id: agent.nextId('inputs'),
+        ...decided(approval, decision),
+        answers_too: others.map((other) => other.approval_id),
+      };
     },
     ({ approval_id: id }) => requireQuestion(agent, id),
   );
@@ -153,8 +159,11 @@ function requireQuestion(agent: AgentState, id: string): void {
       'not_permitted',
     );
   }
-  if (agent.tree.approvals.has(id)) return;
-  throw ApplicationFailure.nonRetryable(
+  if (!agent.tree.approvals.has(id)) throw unknownQuestion(id);
+}
+
+function unknownQuestion(id: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(
     `there is no open approval ${id}: it was decided, or its turn has ended`,
     'approval_not_found',
   );

@@ -3,7 +3,7 @@ import type { Item, PlannedCall, ToolAnswer, ToolCall, ToolOutput } from '../pro
 import { callTool, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
-import { askApproval } from './operations/approval.ts';
+import { askApproval, missApproval } from './operations/approval.ts';
 import { Refused } from './operations/refused.ts';
 import type { Stoppable } from './stoppable.ts';
 
@@ -158,7 +158,7 @@ async function runActivity(
       agent.standing.setPlan(answer.plan.plan, Date.now());
       agent.emit({ type: 'plan.updated', ...answer.plan });
     }
-    if (answer.approval_missing === true) agent.standing.missApproval(Date.now());
+    if (answer.approval_missing === true) missApproval(agent, plan.call_id);
     agent.conversation.madeByWorker(plan.call_id);
     const { output: text, success, handle } = answer;
     return { ...output(plan, text, success), ...(handle === undefined ? {} : { handle }) };
@@ -193,7 +193,7 @@ async function runAllowed(
 ): Promise<ToolAnswer | undefined> {
   const answer = await attempt(agent, work, plan, { call });
   if (answer?.needs_approval === undefined) return answer;
-  const refusal = await askApproval(agent, answer.needs_approval, plan.call_id);
+  const refusal = await askApproval(agent, answer.needs_approval, plan.call_id, plan.name);
   if (refusal !== undefined) return { output: refusalOutput(refusal), success: false };
   if (work === agent.running) agent.standing.waitingFor = 'tool';
   return attempt(agent, work, plan, { call, approved: true });

@@ -46,12 +46,13 @@ function pending(place: Workplace, id: AgentId): Promise<Approval[]> {
 /** Whole, however long: who approves has to see what. */
 function approvalLines(approvals: readonly Approval[]): string[] {
   if (approvals.length === 0) return ['nothing waits for an approval'];
-  const rows = approvals.map(({ approval_id: id, role, requested_at: at }) => [
+  const rows = approvals.map(({ approval_id: id, role, kind, tool, requested_at: at }) => [
     id,
-    role,
+    harmless(role),
+    harmless(tool ?? kind),
     formatDuration(Date.now() - Date.parse(at)),
   ]);
-  const [head = '', ...heads] = columns([['REQUEST', 'ROLE', 'AGE'], ...rows]);
+  const [head = '', ...heads] = columns([['REQUEST', 'ROLE', 'TOOL', 'AGE'], ...rows]);
   return [
     head,
     ...approvals.flatMap(({ summary, reason }, index) => [

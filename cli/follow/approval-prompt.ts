@@ -1,13 +1,14 @@
 import { type AgentView, type Approval, CadreError, type Decision, nameOf } from '../../protocol/index.ts';
 import type { Output } from '../output.ts';
+import { decisionText } from '../render/decision-text.ts';
 import { harmless } from '../terminal-text.ts';
 import type { TerminalInput } from './terminal-input.ts';
 
-const KEYS: Readonly<Record<string, { decision: Decision; said: string }>> = {
-  y: { decision: 'approve', said: 'allowed once' },
-  s: { decision: 'approve_for_session', said: 'allowed for the session' },
-  n: { decision: 'deny', said: 'denied' },
-  a: { decision: 'abort', said: 'denied, and the turn is stopped' },
+const KEYS: Readonly<Record<string, Decision>> = {
+  y: 'approve',
+  s: 'approve_for_session',
+  n: 'deny',
+  a: 'abort',
 };
 /** What was typed before the question could be read is no answer to it. */
 const READING_MS = 400;
@@ -18,7 +19,7 @@ export interface PromptOptions {
   /** What is drawn in place makes way for a question. */
   screen: { pause(): void; resume(): void } | undefined;
   pending(): Promise<Approval[]>;
-  decide(approvalId: string, decision: Decision): Promise<void>;
+  decide(approvalId: string, decision: Decision): Promise<unknown>;
 }
 
 /** Asks the person at the terminal what the agents of a session need to know, one question at a time. */
@@ -66,9 +67,10 @@ export class ApprovalPrompt {
     this.#asking = approval;
     screen?.pause();
     const { bold, cyan, dim } = output.colors;
+    const by = approval.tool === undefined ? '' : `, ${harmless(approval.tool)}`;
     const lines = [
       '',
-      `${cyan('?')} ${bold(nameOf(approval.asking_id))} (${approval.role}) asks to: ${bold(harmless(approval.summary))}`,
+      `${cyan('?')} ${bold(nameOf(approval.asking_id))} (${approval.role}${by}) asks to: ${bold(harmless(approval.summary))}`,
       `  why: ${harmless(approval.reason)}`,
       `  ${dim(`y once · s for the session · n deny · a deny and stop its turn   (${approval.approval_id})`)}`,
     ];
@@ -76,15 +78,15 @@ export class ApprovalPrompt {
     const shownAt = Date.now();
     input.acquire();
     input.onKey = (key) => {
-      const answer = KEYS[key.toLowerCase()];
-      if (answer !== undefined && Date.now() - shownAt >= READING_MS) void this.#answer(approval, answer);
+      const decision = KEYS[key.toLowerCase()];
+      if (decision !== undefined && Date.now() - shownAt >= READING_MS) void this.#answer(approval, decision);
     };
   }
 
-  async #answer(approval: Approval, { decision, said }: (typeof KEYS)[string]): Promise<void> {
+  async #answer(approval: Approval, decision: Decision): Promise<void> {
     const { output, decide } = this.#options;
     this.#answered.add(approval.approval_id);
-    this.#close(said);
+    this.#close(decisionText({ ...approval, decision }));
     try {
       await decide(approval.approval_id, decision);
     } catch (error) {

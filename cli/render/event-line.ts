@@ -1,6 +1,7 @@
 import { refusalIn } from '../../client/refusal.ts';
 import { type AgentEvent, nameOf } from '../../protocol/index.ts';
 import { oneLine } from '../terminal-text.ts';
+import { decisionText } from './decision-text.ts';
 
 /** An event as one line for people; undefined for one that tells nothing new on its own. */
 export function eventLine(event: AgentEvent): string | undefined {
@@ -34,7 +35,7 @@ function eventText(event: AgentEvent): string | undefined {
       return `asks to: ${oneLine(event.summary, 160)} (cadre approve ${event.approval_id}, or deny)`;
     case 'approval.decided':
       if (!event.approval_id.startsWith(`${event.agent_id}#`)) return undefined;
-      return `${event.approval_id}: ${event.decision.replaceAll('_', ' ')}`;
+      return `${oneLine(decisionText(event), 200)} (${event.approval_id})`;
     case 'input.rejected':
       return `${event.signal} was rejected: ${event.reason}`;
     case 'warning':

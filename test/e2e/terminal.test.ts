@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AgentView } from '../../protocol/index.ts';
+import type { AgentView, DecisionAnswer } from '../../protocol/index.ts';
 import { CadreHome, playing, type Running, type RunOptions } from './cadre-home.ts';
 
 const home = new CadreHome();
@@ -90,8 +90,18 @@ test('a question that was answered by another command is taken back', async () =
   const run = onTerminal(['run', 'the task', ...UNTRUSTED], { cwd: folder() });
   const id = await sessionOf(run);
   await run.says(/s for the session/);
-  const approved = await home.run(['approve', `${id}/default-1#p1`]);
-  expect(approved).toMatchObject({ code: 0, stdout: `approve: ${id}/default-1#p1\n` });
+  const listed = await home.run(['approvals', id]);
+  expect(listed.stdout).toMatch(/^REQUEST +ROLE +TOOL +AGE\n/);
+  expect(listed.stdout).toMatch(new RegExp(`^${id}/default-1#p1 +default +shell +\\d+m?s\\n +touch `, 'm'));
+  const approved = await home.json<DecisionAnswer>(['approve', `${id}/default-1#p1`]);
+  expect(approved).toMatchObject({
+    approval_id: `${id}/default-1#p1`,
+    asking_id: `${id}/default-1`,
+    tool: 'shell',
+    summary: expect.stringContaining('touch'),
+    decision: 'approve',
+    scope: 'once',
+  });
   expect((await run.ended).code).toBe(0);
   expect(shown(run)).toContain('answered elsewhere');
 });

@@ -70,11 +70,30 @@ describe.concurrent('approvals', () => {
     expect(await approvals(session, 'default-1/default-1')).toHaveLength(1);
     expect(await approvals(session, 'default-1')).toEqual([]);
     expect(done()).toBe(0);
-    await decide(session, asked?.approval_id ?? '', 'approve');
+    expect(await decide(session, asked?.approval_id ?? '', 'approve')).toMatchObject({
+      asking_id: session.idOf('default-1/default-1'),
+      tool: 'act',
+      summary: 'rm -r build',
+      scope: 'once',
+      answers_too: [],
+    });
     await session.untilFinal();
     expect(done()).toBe(1);
     expect(await approvals(session)).toEqual([]);
-    expect(await session.eventsOf('approval.decided')).toMatchObject([{ decision: 'approve' }]);
+    const shown = {
+      approval_id: asked?.approval_id,
+      asking_id: session.idOf('default-1/default-1'),
+      role: 'default',
+      kind: 'command',
+      tool: 'act',
+      summary: 'rm -r build',
+    };
+    for (const name of ['root', 'default-1/default-1']) {
+      expect(await session.eventsOf('approval.requested', name)).toMatchObject([shown]);
+      expect(await session.eventsOf('approval.decided', name)).toMatchObject([
+        { ...shown, decision: 'approve', scope: 'once' },
+      ]);
+    }
   });
 
   test('a denial is told to the model with its reason, and nothing was done', async () => {
@@ -84,7 +103,9 @@ describe.concurrent('approvals', () => {
       script: lines({ root: [call('act'), say('ok')] }),
     });
     const [asked] = await untilAsked(session);
-    await decide(session, asked?.approval_id ?? '', 'deny', 'not on Fridays');
+    const denial = await decide(session, asked?.approval_id ?? '', 'deny', 'not on Fridays');
+    expect(denial).toMatchObject({ summary: 'rm -r build', decision: 'deny', reason: 'not on Fridays' });
+    expect(denial).not.toHaveProperty('scope');
     await session.untilFinal();
     expect(lastOutput(await session.items(), 'act').error).toMatchObject({
       code: 'approval_denied',
@@ -102,10 +123,20 @@ describe.concurrent('approvals', () => {
         '*': [call('act'), say('ok')],
       }),
     });
-    const [asked] = await untilAsked(session, 2);
-    await decide(session, asked?.approval_id ?? '', 'approve_for_session');
+    const [asked, other] = await untilAsked(session, 2);
+    expect(await decide(session, asked?.approval_id ?? '', 'approve_for_session')).toMatchObject({
+      scope: 'session',
+      answers_too: [other?.approval_id],
+    });
     await session.untilFinal();
     expect(done()).toBe(3);
+    // Also of what nobody was asked any more the log says what was allowed.
+    expect((await session.eventsOf('approval.decided')).at(-1)).toMatchObject({
+      asking_id: session.id,
+      summary: 'rm -r build',
+      scope: 'session',
+      reason: 'allowed for the session before',
+    });
   });
 
   test('abort denies the question and stops the asking turn, and that alone', async () => {
@@ -191,7 +222,12 @@ describe.concurrent('approvals', () => {
       }),
     });
     const [first] = await untilAsked(session);
-    expect(first).toMatchObject({ kind: 'directory', asking_id: session.id, key: '/elsewhere' });
+    expect(first).toMatchObject({
+      kind: 'directory',
+      tool: 'spawn_agent',
+      asking_id: session.id,
+      key: '/elsewhere',
+    });
     await decide(session, first?.approval_id ?? '', 'deny');
     const second = await eventually(async () => {
       const [asked] = await approvals(session);

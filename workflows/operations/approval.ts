@@ -1,6 +1,7 @@
+import { decided, shownOf } from '../../protocol/approvals.ts';
 import type { Approval, ApprovalNeed, ErrorBody, Verdict } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
-import { shown, takeQuestion } from '../approval-desk.ts';
+import { takeQuestion } from '../approval-desk.ts';
 import { lendingSlot } from './slot.ts';
 
 /**
@@ -13,6 +14,7 @@ export async function askApproval(
   agent: AgentState,
   need: ApprovalNeed,
   callId: string,
+  tool = toolOf(agent, callId),
 ): Promise<ErrorBody | undefined> {
   const approval: Approval = {
     ...need,
@@ -20,11 +22,12 @@ export async function askApproval(
     asking_id: agent.id,
     role: agent.settings.role,
     call_id: callId,
+    ...(tool === undefined ? {} : { tool }),
     requested_at: new Date(Date.now()).toISOString(),
   };
   const { approval_id: id } = approval;
   agent.questions.set(id, approval);
-  agent.emit({ type: 'approval.requested', ...shown(approval) });
+  agent.emit({ type: 'approval.requested', ...shownOf(approval) });
   const before = agent.standing.waitingFor;
   agent.standing.waitingFor = 'approval';
   if (agent.isRoot) takeQuestion(agent, approval);
@@ -35,7 +38,7 @@ export async function askApproval(
       agent.verdicts.await(id, () => agent.closing !== undefined),
     );
     if (verdict === undefined) return { code: 'agent_closed', message: `agent ${agent.id} is closing` };
-    agent.emit({ type: 'approval.decided', approval_id: id, decision: verdict.decision });
+    agent.emit({ type: 'approval.decided', ...decided(approval, verdict) });
     if (verdict.decision === 'abort') {
       agent.orders.push({ type: 'interrupt', reason: reasonOf(verdict) ?? 'a person aborted it' });
     }
@@ -46,6 +49,17 @@ export async function askApproval(
     withdraw(agent, id);
     agent.report();
   }
+}
+
+/** A call was refused since nobody could be asked; one that a client has made says nothing about the turn. */
+export function missApproval(agent: AgentState, callId: string): void {
+  if (!agent.operations.has(callId)) agent.standing.missApproval(Date.now());
+}
+
+/** One that a client has made stands in no conversation. */
+function toolOf({ conversation }: AgentState, callId: string): string | undefined {
+  const call = conversation.items.findLast((item) => item.type === 'tool_call' && item.call_id === callId);
+  return call?.type === 'tool_call' ? call.name : undefined;
 }
 
 function refusalOf(verdict: Verdict, need: ApprovalNeed): ErrorBody | undefined {

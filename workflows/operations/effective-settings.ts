@@ -1,7 +1,7 @@
 import type { AgentSettings, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
 import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import { askApproval } from './approval.ts';
+import { askApproval, missApproval } from './approval.ts';
 import { presentedBy } from './fork-context.ts';
 import { Refused } from './refused.ts';
 import type { SpawnRequest } from './spawn-request.ts';
@@ -39,7 +39,7 @@ export async function effectiveSettings(
     answer = await answerFor(agent, approved, request.callId);
   }
   if (!answer.ok) {
-    if (answer.error.code === 'approval_unavailable') agent.standing.missApproval(Date.now());
+    if (answer.error.code === 'approval_unavailable') missApproval(agent, request.callId);
     throw new Refused(answer.error);
   }
   const { settings, description } = answer;

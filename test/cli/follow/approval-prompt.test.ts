@@ -17,6 +17,7 @@ function approval(number: number): Approval {
     asking_id: `${ROOT}/worker-1` as AgentId,
     role: 'worker',
     call_id: 'c',
+    tool: 'shell',
     kind: 'command',
     summary: `rm -r build${number} \u001b[2J`,
     reason: 'it is not known to be harmless',
@@ -60,20 +61,20 @@ test('nobody is asked as long as nobody waits', async () => {
 test('a question says who asks, what and why, and nothing in it moves the cursor; the tree pauses meanwhile', async () => {
   const { asking, screen, drawn, keys } = prompt();
   await asking.look(WAITING);
-  expect(screen.written).toContain('worker-1 (worker) asks to: rm -r build1');
+  expect(screen.written).toContain('worker-1 (worker, shell) asks to: rm -r build1');
   expect(screen.written).toContain('why: it is not known to be harmless');
   expect(screen.written).not.toContain('\u001b');
   expect({ drawn, raw: keys.raw }).toEqual({ drawn: ['pause'], raw: true });
 });
 
 test.each([
-  ['y', 'approve'],
-  ['s', 'approve_for_session'],
-  ['n', 'deny'],
-  ['a', 'abort'],
-  ['Y', 'approve'],
-])('%s is %s', async (key, decision) => {
-  const { asking, decided, press, drawn, keys } = prompt();
+  ['y', 'approve', 'approved once'],
+  ['s', 'approve_for_session', 'approved for the session'],
+  ['n', 'deny', 'denied'],
+  ['a', 'abort', 'denied, and its turn is stopped'],
+  ['Y', 'approve', 'approved once'],
+])('%s is %s, and is told with what it is about', async (key, decision, said) => {
+  const { asking, decided, press, drawn, keys, screen } = prompt();
   await asking.look(WAITING);
   press('x');
   press('\r');
@@ -81,6 +82,7 @@ test.each([
   press(key);
   expect(decided).toEqual([`${ROOT}/worker-1#p1 ${decision}`]);
   expect({ drawn, raw: keys.raw }).toEqual({ drawn: ['pause', 'resume'], raw: false });
+  expect(screen.written).toMatch(new RegExp(`${said}: rm -r build1 +\\(worker-1, shell\\)`));
 });
 
 test('what was typed before the question could be read answers nothing', async () => {

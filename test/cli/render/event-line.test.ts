@@ -1,10 +1,18 @@
 import { expect, test } from 'vitest';
 import { eventLine } from '../../../cli/render/event-line.ts';
-import type { AgentEvent, AgentId, EventBody } from '../../../protocol/index.ts';
+import type { AgentEvent, AgentId, ApprovalShown, EventBody } from '../../../protocol/index.ts';
 
 const ROOT = 'a0k3v9x2m4qd7' as AgentId;
 const CHILD = `${ROOT}/worker-1` as AgentId;
 
+const question = (asking_id: AgentId): ApprovalShown => ({
+  approval_id: `${asking_id}#p1`,
+  asking_id,
+  role: 'worker',
+  kind: 'command',
+  tool: 'shell',
+  summary: 'rm -r build',
+});
 const event = (body: EventBody, agent: AgentId = CHILD): AgentEvent =>
   ({ seq: 1, at: '2026-01-01T00:00:00Z', agent_id: agent, session_id: ROOT, ...body }) as AgentEvent;
 
@@ -36,12 +44,12 @@ test.each<[EventBody, string]>([
     'worker-1: send_input was rejected: no message',
   ],
   [
-    { type: 'approval.requested', approval_id: `${CHILD}#p1`, asking_id: CHILD, summary: 'rm -r build' },
+    { type: 'approval.requested', ...question(CHILD) },
     `worker-1: asks to: rm -r build (cadre approve ${CHILD}#p1, or deny)`,
   ],
   [
-    { type: 'approval.decided', approval_id: `${CHILD}#p1`, decision: 'approve_for_session' },
-    `worker-1: ${CHILD}#p1: approve for session`,
+    { type: 'approval.decided', ...question(CHILD), decision: 'approve_for_session', scope: 'session' },
+    `worker-1: approved for the session: rm -r build (worker-1, shell) (${CHILD}#p1)`,
   ],
   [{ type: 'warning', text: 'careful' }, 'worker-1: warning: careful'],
 ])('%j is told', (body, line) => {
@@ -60,13 +68,8 @@ test.each<EventBody>([
   { type: 'agent.status', receiver_id: CHILD, status: 'running', is_final: false, text: '' },
   { type: 'turn.started', turn: 1 },
   // The root's stream repeats the questions of all agents.
-  {
-    type: 'approval.requested',
-    approval_id: `${ROOT}/b-1#p1`,
-    asking_id: `${ROOT}/b-1` as AgentId,
-    summary: 'x',
-  },
-  { type: 'approval.decided', approval_id: `${ROOT}/b-1#p1`, decision: 'deny' },
+  { type: 'approval.requested', ...question(`${ROOT}/b-1` as AgentId) },
+  { type: 'approval.decided', ...question(`${ROOT}/b-1` as AgentId), decision: 'deny' },
 ])('%j tells a person nothing new', (body) => {
   expect(eventLine(event(body))).toBeUndefined();
 });
