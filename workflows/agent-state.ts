@@ -35,6 +35,7 @@ import { Requests } from './requests.ts';
 import { SessionTree } from './session-tree.ts';
 import { SideWork } from './side-work.ts';
 import { Standing } from './standing.ts';
+import { StepUnderWay } from './step-under-way.ts';
 import type { Stoppable } from './stoppable.ts';
 
 /** Why and how an agent closes; `requests` are those who want to know when it is done. */
@@ -77,6 +78,8 @@ export class AgentState {
   tokensLeased = 0;
   /** The turn in progress. */
   running: Stoppable | undefined;
+  /** The tool calls of its newest model answer, until all have their outputs. */
+  step: StepUnderWay | undefined;
   /** How the last turn ended, until the next report tells it: once, apart from how the agent stands by then. */
   ended: Required<EndedTurn> | undefined;
   /** What roles were asked for since the last model call, and the answers. */
@@ -114,6 +117,7 @@ export class AgentState {
     const reports = restore?.kind === 'resume' ? nextLife(restore.reports ?? 0) : 0;
     this.#counters = { reports, requests: 0, inputs: 0, approvals: 0, ...carry?.counters };
     this.#resumedAt = carry?.resumed_at;
+    if (carry?.step !== undefined) this.step = StepUnderWay.from(carry.step);
     if (identity.parent_id === undefined) {
       this.tree = new SessionTree(identity.session_id, input.settings.limits, carry?.tree);
     }
@@ -124,6 +128,7 @@ export class AgentState {
     const now = Date.now();
     this.orders.splice(0);
     this.operations.giveUp();
+    this.step = undefined;
     this.conversation.mend();
     this.children.reopen();
     this.tree?.reopen(now);
@@ -298,6 +303,7 @@ export class AgentState {
       orders: this.orders,
       operations: this.operations.carry,
       counters: this.#counters,
+      ...(this.step === undefined ? {} : { step: this.step.carry }),
       ...(this.#resumedAt === undefined ? {} : { resumed_at: this.#resumedAt }),
       ...(this.tree === undefined ? {} : { tree: this.tree.carry }),
     };

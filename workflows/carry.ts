@@ -6,6 +6,7 @@ import type { Order } from './order.ts';
 import type { OutcomesCarry } from './outcomes.ts';
 import type { SessionTreeCarry } from './session-tree.ts';
 import type { StandingCarry } from './standing.ts';
+import type { StepCarry } from './step-under-way.ts';
 
 /** All that an agent takes with it when its workflow continues as new. */
 export interface AgentCarry {
@@ -15,6 +16,8 @@ export interface AgentCarry {
   events: EventLogCarry;
   standing: StandingCarry;
   tree?: SessionTreeCarry;
+  /** Tool calls that go on waiting. */
+  step?: StepCarry;
   orders: Order[];
   operations: OutcomesCarry;
   /** The turn at which the agent was resumed: a one-shot root settles only after another one. */

@@ -6,9 +6,10 @@ const CARRIED_BYTES = 1_500_000;
 
 /**
  * Whether the agent may go on in a new run: the server suggests it, all that it has to carry fits, and nothing is under
- * way beside the turn, since that cannot be carried.
+ * way that cannot be carried: what is done beside the turn, and calls that do more than wait.
  */
 export function shouldContinueAsNew(agent: AgentState): boolean {
   if (!workflowInfo().continueAsNewSuggested || agent.sideWork.busy) return false;
-  return agent.conversation.bytes <= CARRIED_BYTES;
+  if (agent.step?.onlyWaits === false) return false;
+  return agent.conversation.bytes + (agent.step?.bytes ?? 0) <= CARRIED_BYTES;
 }

@@ -1,6 +1,13 @@
 import { EMPTY_DIGEST, extendDigest } from '../protocol/digest.ts';
 import { refusalOutput } from '../protocol/errors.ts';
-import type { AgentId, ConversationPointer, FreshItem, Item, ItemsPage } from '../protocol/index.ts';
+import type {
+  AgentId,
+  ConversationPointer,
+  FreshItem,
+  Item,
+  ItemsPage,
+  ToolCall,
+} from '../protocol/index.ts';
 
 export interface ConversationCarry {
   items: Item[];
@@ -47,6 +54,12 @@ export class Conversation {
     this.append(...items);
     this.#known = this.#items.length;
     this.#made.clear();
+  }
+
+  callOf(callId: string): ToolCall | undefined {
+    return this.#items.findLast(
+      (item): item is ToolCall => item.type === 'tool_call' && item.call_id === callId,
+    );
   }
 
   /** The output of this call came from a worker, which remembers it: the next model call need not repeat it. */

@@ -9,6 +9,11 @@ export class Requests<A extends { request_id: string }> {
     this.#answers.set(answer.request_id, answer);
   }
 
+  /** Whether the answer has come. */
+  has(requestId: string): boolean {
+    return this.#answers.has(requestId);
+  }
+
   /** Waits for the answer; undefined when `until` comes true, or the time is up, first. */
   async await(requestId: string, until: () => boolean, timeoutMs?: number): Promise<A | undefined> {
     const there = (): boolean => this.#answers.has(requestId) || until();

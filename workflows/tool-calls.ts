@@ -1,36 +1,63 @@
 import { refusalOutput } from '../protocol/errors.ts';
-import type { Item, PlannedCall, ToolAnswer, ToolCall, ToolOutput } from '../protocol/index.ts';
+import type { ApprovalNeed, PlannedCall, ToolAnswer, ToolCall, ToolOutput } from '../protocol/index.ts';
 import { callTool, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
-import { askApproval, missApproval } from './operations/approval.ts';
+import { askApproval, missApproval, takeBack } from './operations/approval.ts';
 import { Refused } from './operations/refused.ts';
+import { MovesOn, type StepUnderWay } from './step-under-way.ts';
 import type { Stoppable } from './stoppable.ts';
 
 /** How much of an output stands in an event. */
 const OUTPUT_SHOWN = 2_000;
 
-/** Runs the tool calls of one model answer: those that only read side by side, the others in order, one at a time. */
+/**
+ * Runs the tool calls of one model answer: those that only read side by side, the others in order, one at a time.
+ *
+ * @returns `continue_as_new` when all that are left only wait, and the agent should go on in a new run
+ */
 export async function runToolCalls(
   agent: AgentState,
   running: Stoppable,
-  items: Item[],
-  plans: PlannedCall[],
-): Promise<void> {
-  const calls = items.filter((item) => item.type === 'tool_call');
-  const outputs: ToolOutput[] = [];
-  for (const group of grouped(plans)) {
-    if (running.stopReason !== undefined) {
-      outputs.push(...group.map((plan) => notRun(plan)));
-      continue;
-    }
-    outputs.push(...(await Promise.all(group.map((plan) => runOne(agent, running, plan, calls)))));
+): Promise<'done' | 'continue_as_new'> {
+  const { step } = agent;
+  if (step === undefined) return 'done';
+  for (const group of grouped(step.plans)) {
+    const left = group.filter((plan) => step.outputOf(plan.call_id) === undefined);
+    const ends = await Promise.all(left.map((plan) => runOfStep(agent, running, step, plan)));
+    if (ends.includes('moves_on')) return 'continue_as_new';
   }
-  agent.conversation.append(...outputs);
+  agent.step = undefined;
+  agent.conversation.append(...step.outputs);
+  return 'done';
+}
+
+async function runOfStep(
+  agent: AgentState,
+  running: Stoppable,
+  step: StepUnderWay,
+  plan: PlannedCall,
+): Promise<'done' | 'moves_on'> {
+  const { call_id: id } = plan;
+  if (running.stopReason !== undefined) {
+    const asked = step.parked(id)?.approval;
+    if (asked !== undefined) takeBack(agent, asked);
+    step.end(id, notRun(plan));
+    return 'done';
+  }
+  step.begin(id);
+  try {
+    step.end(id, await runOne(agent, running, plan, agent.conversation.callOf(id)));
+    return 'done';
+  } catch (error) {
+    if (!(error instanceof MovesOn)) throw error;
+    step.end(id, undefined);
+    return 'moves_on';
+  }
 }
 
 /** Neighbours that may run side by side, together. */
-function grouped(plans: PlannedCall[]): PlannedCall[][] {
+function grouped(plans: readonly PlannedCall[]): PlannedCall[][] {
   const groups: PlannedCall[][] = [];
   let open = false;
   for (const plan of plans) {
@@ -60,7 +87,7 @@ export function answerCall(
   plan: PlannedCall,
   call: ToolCall,
 ): Promise<ToolOutput> {
-  return runOne(agent, work, plan, [call]);
+  return runOne(agent, work, plan, call);
 }
 
 /** @param work what the call belongs to: the turn, which shows what it does, or an operation of a client */
@@ -68,15 +95,18 @@ async function runOne(
   agent: AgentState,
   work: Stoppable,
   plan: PlannedCall,
-  calls: ToolCall[],
+  call: ToolCall | undefined,
 ): Promise<ToolOutput> {
-  const started = Date.now();
-  const label = plan.summary === '' ? plan.name : `${plan.name} · ${plan.summary}`;
-  agent.emit({ type: 'tool.begin', call_id: plan.call_id, name: plan.name, summary: plan.summary });
   const isTurn = work === agent.running;
+  // One that has waited in an earlier run has been told of.
+  const parked = isTurn ? agent.step?.parked(plan.call_id) : undefined;
+  const started = parked?.since ?? Date.now();
+  const label = plan.summary === '' ? plan.name : `${plan.name} · ${plan.summary}`;
+  if (parked === undefined)
+    agent.emit({ type: 'tool.begin', call_id: plan.call_id, name: plan.name, summary: plan.summary });
   if (isTurn) agent.standing.currentTool = label;
   agent.onChange();
-  const output = await answerOf(agent, work, plan, calls);
+  const output = await answerOf(agent, work, plan, call);
   if (isTurn) agent.standing.currentTool = undefined;
   agent.emit({
     type: 'tool.end',
@@ -93,17 +123,15 @@ async function answerOf(
   agent: AgentState,
   work: Stoppable,
   plan: PlannedCall,
-  calls: ToolCall[],
+  call: ToolCall | undefined,
 ): Promise<ToolOutput> {
   switch (plan.kind) {
     case 'refused':
       return output(plan, refusalOutput(plan.error), false);
     case 'operation':
       return operate(agent, plan);
-    case 'activity': {
-      const call = calls.find((call) => call.call_id === plan.call_id);
+    case 'activity':
       return call === undefined ? notRun(plan) : runActivity(agent, work, plan, call);
-    }
   }
 }
 
@@ -122,6 +150,7 @@ async function operate(
   try {
     return output(plan, JSON.stringify(await tool(agent, plan.call_id, plan.arguments)), true);
   } catch (error) {
+    if (error instanceof MovesOn) throw error;
     if (error instanceof Refused) return output(plan, refusalOutput(error.body, error.details), false);
     const problem = problemOf(error);
     if (problem.kind === 'cancelled') {
@@ -163,6 +192,7 @@ async function runActivity(
     const { output: text, success, handle } = answer;
     return { ...output(plan, text, success), ...(handle === undefined ? {} : { handle }) };
   } catch (error) {
+    if (error instanceof MovesOn) throw error;
     const problem = problemOf(error);
     if (work.stopReason !== undefined) {
       return output(plan, 'The call was interrupted; what it had done until then stays done.', false);
@@ -191,9 +221,13 @@ async function runAllowed(
   plan: Extract<PlannedCall, { kind: 'activity' }>,
   call: ToolCall,
 ): Promise<ToolAnswer | undefined> {
-  const answer = await attempt(agent, work, plan, { call });
-  if (answer?.needs_approval === undefined) return answer;
-  const refusal = await askApproval(agent, answer.needs_approval, plan.call_id, plan.name);
+  let need: ApprovalNeed | undefined = agent.step?.parked(plan.call_id)?.approval;
+  if (need === undefined) {
+    const answer = await attempt(agent, work, plan, { call });
+    if (answer?.needs_approval === undefined) return answer;
+    need = answer.needs_approval;
+  }
+  const refusal = await askApproval(agent, need, plan.call_id, plan.name);
   if (refusal !== undefined) return { output: refusalOutput(refusal), success: false };
   if (work === agent.running) agent.standing.waitingFor = 'tool';
   return attempt(agent, work, plan, { call, approved: true });

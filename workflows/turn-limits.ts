@@ -1,6 +1,7 @@
 import type { BudgetRefusal, ErrorCode } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 import { takeStep, textOf } from './model-step.ts';
+import { StepUnderWay } from './step-under-way.ts';
 import type { Stoppable } from './stoppable.ts';
 import { runToolCalls } from './tool-calls.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
@@ -49,7 +50,8 @@ async function handBack(
   const answer = await takeStep(agent, true);
   if ('status' in answer) return answer;
   // No call may stay without an output, or no provider takes the conversation any more.
-  if (answer.calls.length > 0) await runToolCalls(agent, running, answer.items, answer.calls);
+  agent.step = new StepUnderWay(answer.calls);
+  await runToolCalls(agent, running);
   return { status: 'errored', message: withHandBack(limit.message, textOf(answer.items)), code: limit.code };
 }
 

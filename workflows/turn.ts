@@ -5,6 +5,7 @@ import { shouldContinueAsNew } from './continue-as-new.ts';
 import { deliverInputs, takeStep, textOf } from './model-step.ts';
 import { askBudget } from './operations/budget.ts';
 import { untilSettledBelow, waitsForThoseBelow } from './settling.ts';
+import { StepUnderWay } from './step-under-way.ts';
 import { Stoppable } from './stoppable.ts';
 import { runToolCalls } from './tool-calls.ts';
 import { outOfSteps, outOfTokens, outOfTurns, stopped } from './turn-limits.ts';
@@ -69,6 +70,8 @@ function watchTheClock(agent: AgentState, running: Stoppable): CancellationScope
 
 async function takeSteps(agent: AgentState, running: Stoppable): Promise<TurnOutcome | 'continue_as_new'> {
   for (;;) {
+    // No call may stay without an output, also where the turn was stopped.
+    if ((await runToolCalls(agent, running)) === 'continue_as_new') return 'continue_as_new';
     if (running.stopReason !== undefined) return stopped(agent, running);
     if (shouldContinueAsNew(agent)) return 'continue_as_new';
     deliverInputs(agent);
@@ -79,7 +82,7 @@ async function takeSteps(agent: AgentState, running: Stoppable): Promise<TurnOut
     const answer = await takeStep(agent, false);
     if ('status' in answer) return answer;
     if (answer.calls.length > 0) {
-      await runToolCalls(agent, running, answer.items, answer.calls);
+      agent.step = new StepUnderWay(answer.calls);
       continue;
     }
     const text = textOf(answer.items);

@@ -336,3 +336,154 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     },
   );
 });
+
+describe.concurrent('an agent whose tool calls only wait', () => {
+  /** Things happen to the agent, none of which ends a wait, until it has gone on in a new run so often. */
+  const untilRuns = async (session: ScriptedSession, count: number, name = 'root') => {
+    for (let n = 0; (await runsOf(session, name)) < count; n++) {
+      await session.agent(name).executeUpdate('set_note', { args: [{ note: `note ${n}` }] });
+    }
+  };
+  const guarded = (done: string[]) => ({
+    act: ({ approved, agent }: { approved: boolean; agent: string }) => {
+      if (!approved) {
+        const needs_approval = { kind: 'command' as const, summary: 'act', reason: 'it acts', key: 'act' };
+        return { output: '', success: false, needs_approval };
+      }
+      done.push(agent);
+      return 'done';
+    },
+  });
+
+  test('goes on in new runs, and waits on: a wait is told once, and answered with what came', async () => {
+    const go = new Gate();
+    const session = await worker.start({
+      session: { one_shot: true },
+      script: lines({
+        root: [
+          spawn('slow', 'quick'),
+          {
+            calls: [
+              { name: 'look' },
+              { name: 'wait', args: { ids: ['default-1', 'default-2'], mode: 'all' } },
+            ],
+          },
+          ({ items }) => say(JSON.stringify(outputs(items, 'wait'))),
+        ],
+        'default-1': [() => go.opened.then(() => say('slow'))],
+        'default-2': [say('quick')],
+      }),
+      tools: { look: () => 'a file' },
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    await untilRuns(session, 4);
+    expect(await session.status()).toMatchObject({ status: 'running', waiting_for: 'agents', step: 2 });
+    go.open();
+    const { output } = await session.result();
+    expect(JSON.parse(output)).toEqual([
+      {
+        status: {
+          [session.idOf('default-1')]: { completed: 'slow' },
+          [session.idOf('default-2')]: { completed: 'quick' },
+        },
+        timed_out: false,
+      },
+    ]);
+    expect(await session.eventsOf('agent.wait.begin')).toHaveLength(1);
+    expect(await session.eventsOf('agent.wait.end')).toHaveLength(1);
+    expect(await session.eventsOf('tool.begin')).toHaveLength(4);
+    expect(outputs(await session.items(), 'look')).toEqual(['a file']);
+  });
+
+  test('has its slot lent all the while, and takes it back once', async () => {
+    const go = new Gate();
+    const session = await worker.start({
+      limits: { max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [spawn('lead'), waitForAll, say('ok')],
+        'default-1': [
+          spawn('one', 'two'),
+          { calls: [1, 2].map((n) => ({ name: 'wait', args: { ids: [`default-1/default-${n}`] } })) },
+          say('both'),
+        ],
+        'default-1/default-1': [() => go.opened.then(() => say('one'))],
+        'default-1/default-2': [say('two')],
+      }),
+    });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+    await untilRuns(session, 3, 'default-1');
+    expect((await session.tree()).slots).toEqual({ used: 1, max: 1 });
+    go.open();
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'ok' });
+    expect((await session.tree()).slots).toEqual({ used: 0, max: 1 });
+    expect(await session.status('default-1')).toMatchObject({ message: 'both', step: 3 });
+  });
+
+  test.each(['root', 'default-1'])(
+    'asks a person once, and does what was allowed once: %s',
+    async (asker) => {
+      const done: string[] = [];
+      const cast = { root: [spawn('x'), waitForAll, say('ok')], 'default-1': [say('ok')] };
+      const session = await worker.start({
+        tools: guarded(done),
+        script: lines({ ...cast, [asker]: [call('act'), say('ok')] }),
+      });
+      await session.until(asker, ({ waiting_for }) => waiting_for === 'approval');
+      const approvals = () => session.agent().query<{ approvals: { approval_id: string }[] }>('approvals');
+      const [asked] = await eventually(async () => {
+        const pending = (await approvals()).approvals;
+        expect(pending).toHaveLength(1);
+        return pending;
+      });
+      await untilRuns(session, 3, asker);
+      await untilRuns(session, 3);
+      expect((await approvals()).approvals).toEqual([asked]);
+      expect(await session.status(asker)).toMatchObject({ status: 'running', waiting_for: 'approval' });
+      expect(done).toEqual([]);
+      const decision = { approval_id: asked?.approval_id, decision: 'approve' };
+      await session.agent().executeUpdate('decide_approval', { args: [decision] });
+      expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'ok' });
+      expect(done).toEqual([asker]);
+      const requested = (await session.events(asker)).filter(({ type }) => type === 'approval.requested');
+      expect(requested).toHaveLength(1);
+    },
+  );
+
+  test('is interrupted in a later run as in the first: no call stays without an output, no question stays', async () => {
+    const done: string[] = [];
+    const session = await worker.start({
+      tools: guarded(done),
+      script: lines({ root: [call('act'), say('afterwards')] }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'approval');
+    await untilRuns(session, 3);
+    await session.agent().signal('interrupt', { reason: 'enough' });
+    expect(await session.untilFinal()).toMatchObject({ status: 'interrupted', message: 'enough' });
+    expect(await session.agent().query('approvals')).toEqual({ approvals: [] });
+    expect(outputs(await session.items(), 'act')).toHaveLength(1);
+    await session.send('go on');
+    expect(await session.untilFinal('root', 2)).toMatchObject({ message: 'afterwards' });
+    expect(done).toEqual([]);
+  });
+
+  test('waits no longer than it would have in one run', async () => {
+    const session = await worker.start({
+      script: lines({
+        root: [
+          spawn('x'),
+          wait(['default-1'], { timeout_ms: 15_000 }),
+          ({ items }) => say(String(outputs(items, 'wait').at(-1)?.timed_out)),
+        ],
+        'default-1': [never],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    await untilRuns(session, 3);
+    expect(await session.untilFinal()).toMatchObject({ message: 'true' });
+    const [begin] = await session.eventsOf('agent.wait.begin');
+    const [end] = await session.eventsOf('agent.wait.end');
+    const took = Date.parse(end?.at ?? '') - Date.parse(begin?.at ?? '');
+    expect(took).toBeGreaterThan(14_000);
+    expect(took).toBeLessThan(35_000);
+  });
+});

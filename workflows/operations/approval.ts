@@ -2,6 +2,8 @@ import { decided, shownOf } from '../../protocol/approvals.ts';
 import type { Approval, ApprovalNeed, ErrorBody, Verdict } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
 import { takeQuestion } from '../approval-desk.ts';
+import { shouldContinueAsNew } from '../continue-as-new.ts';
+import { MovesOn } from '../step-under-way.ts';
 import { lendingSlot } from './slot.ts';
 
 /**
@@ -16,7 +18,8 @@ export async function askApproval(
   callId: string,
   tool = toolOf(agent, callId),
 ): Promise<ErrorBody | undefined> {
-  const approval: Approval = {
+  const parked = agent.step?.parked(callId);
+  const approval: Approval = parked?.approval ?? {
     ...need,
     approval_id: agent.nextId('approvals'),
     asking_id: agent.id,
@@ -27,15 +30,19 @@ export async function askApproval(
   };
   const { approval_id: id } = approval;
   agent.questions.set(id, approval);
-  agent.emit({ type: 'approval.requested', ...shownOf(approval) });
   const before = agent.standing.waitingFor;
   agent.standing.waitingFor = 'approval';
-  if (agent.isRoot) takeQuestion(agent, approval);
-  else agent.postToRoot({ type: 'approval', approval });
-  agent.report();
+  // A question of an earlier run has been put.
+  if (parked?.approval === undefined) {
+    agent.emit({ type: 'approval.requested', ...shownOf(approval) });
+    if (agent.isRoot) takeQuestion(agent, approval);
+    else agent.postToRoot({ type: 'approval', approval });
+    agent.report();
+  } else agent.onChange();
+  let movesOn = false;
   try {
     const verdict = await lendingSlot(agent, callId, () =>
-      agent.verdicts.await(id, () => agent.closing !== undefined),
+      untilDecided(agent, approval, parked?.since ?? Date.now()),
     );
     if (verdict === undefined) return { code: 'agent_closed', message: `agent ${agent.id} is closing` };
     agent.emit({ type: 'approval.decided', ...decided(approval, verdict) });
@@ -43,12 +50,31 @@ export async function askApproval(
       agent.orders.push({ type: 'interrupt', reason: reasonOf(verdict) ?? 'a person aborted it' });
     }
     return refusalOf(verdict, need);
+  } catch (error) {
+    movesOn = error instanceof MovesOn;
+    throw error;
   } finally {
-    agent.questions.delete(id);
     agent.standing.waitingFor = before;
-    withdraw(agent, id);
-    agent.report();
+    if (!movesOn) {
+      takeBack(agent, approval);
+      agent.report();
+    }
   }
+}
+
+async function untilDecided(
+  agent: AgentState,
+  approval: Approval,
+  since: number,
+): Promise<Verdict | undefined> {
+  const { approval_id: id, call_id: callId } = approval;
+  const isClosing = (): boolean => agent.closing !== undefined;
+  const { step } = agent;
+  if (step?.has(callId) === true) {
+    const over = (): boolean => agent.verdicts.has(id) || isClosing();
+    await step.park(callId, { since, approval }, over, () => shouldContinueAsNew(agent));
+  }
+  return agent.verdicts.await(id, isClosing);
 }
 
 /** A call was refused since nobody could be asked; one that a client has made says nothing about the turn. */
@@ -58,8 +84,7 @@ export function missApproval(agent: AgentState, callId: string): void {
 
 /** One that a client has made stands in no conversation. */
 function toolOf({ conversation }: AgentState, callId: string): string | undefined {
-  const call = conversation.items.findLast((item) => item.type === 'tool_call' && item.call_id === callId);
-  return call?.type === 'tool_call' ? call.name : undefined;
+  return conversation.callOf(callId)?.name;
 }
 
 function refusalOf(verdict: Verdict, need: ApprovalNeed): ErrorBody | undefined {
@@ -77,7 +102,8 @@ function reasonOf({ reason }: Verdict): string | undefined {
 }
 
 /** Nobody waits for the answer any more; one that was decided is no longer there. */
-function withdraw(agent: AgentState, id: string): void {
+export function takeBack(agent: AgentState, { approval_id: id }: Approval): void {
+  agent.questions.delete(id);
   if (agent.isRoot) agent.tree?.approvals.withdraw(id);
   else agent.postToRoot({ type: 'approval_withdrawn', approval_id: id });
 }

@@ -2,6 +2,7 @@ import { CancellationScope } from '@temporalio/workflow';
 import type { AgentId, AgentView, SlotAnswer, SlotRequest } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
 import { answerSlotRequest } from '../ledger.ts';
+import { MovesOn } from '../step-under-way.ts';
 
 /** The slot under which an agent does its turns, kept by the root; the root itself needs none. */
 
@@ -62,12 +63,20 @@ async function untilGranted(agent: AgentState, requestId: string): Promise<void>
  */
 export async function lendingSlot<T>(agent: AgentState, callId: string, wait: () => Promise<T>): Promise<T> {
   if (agent.isRoot || agent.operations.has(callId)) return wait();
-  if (agent.lenders++ === 0) tell(agent, { kind: 'lend', agent_id: agent.id });
+  // Calls that go on waiting in a new run have lent it already.
+  if (agent.lenders++ === 0 && agent.step?.slotLent !== true) {
+    tell(agent, { kind: 'lend', agent_id: agent.id });
+  }
+  let movesOn = false;
   try {
     return await wait();
+  } catch (error) {
+    movesOn = error instanceof MovesOn;
+    throw error;
   } finally {
     const isLast = --agent.lenders === 0;
-    if (isLast && !CancellationScope.current().consideredCancelled) await takeSlot(agent);
+    if (agent.step !== undefined) agent.step.slotLent = movesOn;
+    if (isLast && !movesOn && !CancellationScope.current().consideredCancelled) await takeSlot(agent);
   }
 }
 

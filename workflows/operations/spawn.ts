@@ -14,6 +14,7 @@ import { normalizeNote } from '../../protocol/messages.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import { noUsage } from '../../protocol/usage.ts';
 import type { AgentState } from '../agent-state.ts';
+import { MovesOn } from '../step-under-way.ts';
 import { noticeDeath } from './death.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { forkOf } from './fork-context.ts';
@@ -32,7 +33,10 @@ export interface SpawnResult {
 export async function spawn(agent: AgentState, request: SpawnRequest): Promise<SpawnResult> {
   const prompt = plainText(request.content);
   const call = { call_id: request.callId, sender_id: agent.id };
-  agent.emit({ type: 'agent.spawn.begin', ...call, prompt });
+  // One that has asked a person in an earlier run has been told of.
+  if (agent.step?.parked(request.callId) === undefined) {
+    agent.emit({ type: 'agent.spawn.begin', ...call, prompt });
+  }
   try {
     const result = await start(agent, request, prompt);
     const { id } = result;
@@ -46,6 +50,7 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<S
     agent.onChange();
     return result;
   } catch (error) {
+    if (error instanceof MovesOn) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     agent.emit({ type: 'agent.spawn.end', ...call, prompt, status: 'not_found', error: reason });
     throw error;

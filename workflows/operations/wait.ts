@@ -2,6 +2,8 @@ import { condition } from '@temporalio/workflow';
 import type { AgentId, WireStatus } from '../../protocol/index.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
+import { shouldContinueAsNew } from '../continue-as-new.ts';
+import { MovesOn, type Parked } from '../step-under-way.ts';
 import { Refused } from './refused.ts';
 import { resolveAgents } from './resolve.ts';
 import { lendingSlot } from './slot.ts';
@@ -12,6 +14,8 @@ export interface WaitRequest {
   timeoutMs: number | undefined;
   mode: 'any' | 'all';
 }
+
+type Waited = NonNullable<Parked['wait']>;
 
 export interface WaitResult {
   status: Record<string, WireStatus>;
@@ -24,16 +28,15 @@ export interface WaitResult {
  * also when the worker was away meanwhile. New input ends it early.
  */
 export async function wait(agent: AgentState, request: WaitRequest): Promise<WaitResult> {
-  const resolved = await resolveAgents(agent, request.ids, { watch: true });
-  const ids = [...new Set([...resolved.values()].filter((id) => id !== undefined))];
-  const unknown = [...resolved].filter(([, id]) => id === undefined).map(([reference]) => reference);
-  if (ids.includes(agent.id)) {
-    throw new Refused({ code: 'not_permitted', message: 'an agent cannot wait for itself' });
-  }
   const event = { call_id: request.callId, sender_id: agent.id };
-  agent.emit({ type: 'agent.wait.begin', ...event, receiver_ids: ids });
-  const inTime = await untilSettled(agent, ids, unknown.length > 0, request).catch((error: unknown) => {
-    agent.emit({ type: 'agent.wait.end', ...event, statuses: {}, timed_out: false });
+  const parked = agent.step?.parked(request.callId)?.wait;
+  const waited = parked ?? (await newWait(agent, request));
+  const { ids, unknown } = waited;
+  if (parked === undefined) agent.emit({ type: 'agent.wait.begin', ...event, receiver_ids: ids });
+  const inTime = await untilSettled(agent, waited, request, parked === undefined).catch((error: unknown) => {
+    if (!(error instanceof MovesOn)) {
+      agent.emit({ type: 'agent.wait.end', ...event, statuses: {}, timed_out: false });
+    }
     throw error;
   });
   const status: Record<string, WireStatus> = {};
@@ -58,6 +61,19 @@ export async function wait(agent: AgentState, request: WaitRequest): Promise<Wai
   };
 }
 
+/** Whom to wait for, and until when. */
+async function newWait(agent: AgentState, { ids: references, timeoutMs }: WaitRequest): Promise<Waited> {
+  const resolved = await resolveAgents(agent, references, { watch: true });
+  const ids = [...new Set([...resolved.values()].filter((id) => id !== undefined))];
+  const unknown = [...resolved].filter(([, id]) => id === undefined).map(([reference]) => reference);
+  if (ids.includes(agent.id)) {
+    throw new Refused({ code: 'not_permitted', message: 'an agent cannot wait for itself' });
+  }
+  const { wait_min_ms: least, wait_max_ms: most, wait_default_ms: usual } = agent.settings.limits;
+  const timeout = Math.min(Math.max(timeoutMs ?? usual, least), most);
+  return { ids, unknown, until: Date.now() + timeout };
+}
+
 function isSatisfied(agent: AgentState, ids: AgentId[], someUnknown: boolean, mode: 'any' | 'all'): boolean {
   const settled = ids.filter((id) => agent.children.hasSettled(id));
   if (mode === 'all') return settled.length === ids.length;
@@ -67,25 +83,31 @@ function isSatisfied(agent: AgentState, ids: AgentId[], someUnknown: boolean, mo
 /** False when the time was up first. */
 async function untilSettled(
   agent: AgentState,
-  ids: AgentId[],
-  someUnknown: boolean,
+  waited: Waited,
   request: WaitRequest,
+  isNew: boolean,
 ): Promise<boolean> {
+  const { ids, unknown, until } = waited;
+  const { callId, mode } = request;
   const over = (): boolean =>
-    isSatisfied(agent, ids, someUnknown, request.mode) || agent.inbox.hasInput || agent.closing !== undefined;
-  if (over()) return true;
-  const { wait_min_ms: least, wait_max_ms: most, wait_default_ms: usual } = agent.settings.limits;
-  const timeout = Math.min(Math.max(request.timeoutMs ?? usual, least), most);
+    isSatisfied(agent, ids, unknown.length > 0, mode) || agent.inbox.hasInput || agent.closing !== undefined;
+  // One that goes on has lent the slot, and has to take it back.
+  if (isNew && over()) return true;
   // A turn shows what it waits for; a client that waits is not the agent.
-  const isModels = !agent.operations.has(request.callId);
+  const isModels = !agent.operations.has(callId);
   if (isModels) {
     agent.standing.waitingFor = 'agents';
-    agent.report();
+    if (isNew) agent.report();
+    else agent.onChange();
   }
+  const timeout = { ms: Math.max(1, until - Date.now()), summary: `wait for ${ids.length} agents` };
+  const { step } = agent;
   try {
-    return await lendingSlot(agent, request.callId, () =>
-      condition(over, timeout, { summary: `wait for ${ids.length} agents` }),
-    );
+    return await lendingSlot(agent, callId, () => {
+      if (step?.has(callId) !== true) return condition(over, timeout.ms, { summary: timeout.summary });
+      const parked = { since: step.parked(callId)?.since ?? Date.now(), wait: waited };
+      return step.park(callId, parked, over, () => shouldContinueAsNew(agent), timeout);
+    });
   } finally {
     if (isModels) agent.standing.waitingFor = undefined;
     agent.onChange();
