@@ -50,8 +50,8 @@ test('on a terminal run asks for what a sub-agent may do, and does it when it is
   const id = await sessionOf(run);
   await answer(run, 'y');
   expect((await run.ended).code).toBe(0);
-  expect(shown(run)).toMatch(/default-1 \(default\) asks to: touch made-by-child && echo made/);
-  expect(shown(run)).toContain('allowed once');
+  expect(shown(run)).toMatch(/default-1 \(default, shell\) asks to: touch made-by-child && echo made/);
+  expect(shown(run)).toContain('approved once: touch made-by-child && echo made (default-1, shell)');
   expect(existsSync(join(cwd, 'made-by-child'))).toBe(true);
   expect(run.stdout().lastIndexOf(WATCHES_NO_LONGER)).toBeGreaterThan(
     run.stdout().lastIndexOf(WATCHES_FOCUS),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { nextLife } from '../../protocol/lives.ts';
 import { Children } from '../../workflows/children.ts';
 import { agentId, reportOf } from './agent-views.ts';
 
@@ -96,6 +97,45 @@ describe('the registry of children', () => {
     children.lost(CHILD, 'errored', 'terminated');
     expect(children.hasSettled(CHILD)).toBe(true);
     expect(children.get(CHILD)).toMatchObject({ status: 'errored', message: 'terminated', closed: true });
+  });
+
+  test('hears nothing of one that is lost until it comes back, unless it has closed in good order', () => {
+    const children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'running' }));
+    children.lost(CHILD, 'errored', 'terminated');
+    expect(children.apply(reportOf(CHILD, 2, { status: 'completed' }))).toBeUndefined();
+    expect(children.apply(reportOf(CHILD, 3, { status: 'shutdown', closed: true }))).toBeDefined();
+    expect(children.get(CHILD)).toMatchObject({ status: 'shutdown', closed: true });
+    children.resumed(CHILD, 3, false);
+    expect(children.get(CHILD)).toMatchObject({ status: 'interrupted', closed: false });
+    expect(children.apply(reportOf(CHILD, 4, { status: 'running' }))).toBeUndefined();
+    expect(children.apply(reportOf(CHILD, nextLife(3) + 1, { status: 'completed' }))).toBeDefined();
+    expect(children.get(CHILD)).toMatchObject({ status: 'completed', closed: false });
+  });
+
+  test('takes back a resume that came to nothing, but not when somebody else was faster', () => {
+    const children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'completed', closed: true }));
+    const undo = children.resumed(CHILD, 1, false);
+    undo();
+    expect(children.get(CHILD)).toMatchObject({ closed: true });
+    const tooLate = children.resumed(CHILD, 1, false);
+    children.apply(reportOf(CHILD, nextLife(1) + 1, { status: 'completed' }));
+    tooLate();
+    expect(children.get(CHILD)).toMatchObject({ closed: false });
+  });
+
+  test('after a resume holds those for closed that were its own, and asks again for all others', () => {
+    let children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'running' }));
+    children.apply(reportOf(STRANGER, 1, { status: 'running' }));
+    expect(children.lastOpen).toEqual([CHILD]);
+    children = new Children(JSON.parse(JSON.stringify(children.carry)));
+    children.reopen();
+    expect(children.get(CHILD)).toMatchObject({ status: 'shutdown', closed: true });
+    expect(children.get(STRANGER)).toBeUndefined();
+    expect(children.lastOpen).toEqual([]);
+    expect(children.apply(reportOf(CHILD, 2, { status: 'completed' }))).toBeUndefined();
   });
 
   test('does not change what is known of a closed agent when it is reported lost', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ensureServer, stopServer } from '../../server/index.ts';
+import { ended, resumeBelow } from './client-requests.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
@@ -53,6 +54,25 @@ const runsOf = async (session: ScriptedSession, name = 'root') =>
 const numbered = (count: number, prefix: string) => Array.from({ length: count }, (_, n) => `${prefix} ${n}`);
 
 describe.concurrent('an agent that continues as new', () => {
+  test('brings an agent back of whose end this run of it has not heard', async () => {
+    const session = await worker.start({
+      script: lines({
+        root: [spawn('x'), waitForAll, ...numbered(10, '').map(() => call('look')), say('ok'), say('x')],
+        'default-1': [say('first'), say('second')],
+      }),
+      tools: { look: () => 'seen' },
+    });
+    await session.untilFinal();
+    await eventually(async () => expect(await runsOf(session)).toBeGreaterThan(1));
+    await session.agent('default-1').terminate('by a person');
+    await ended(session, 'default-1');
+    const { output } = await resumeBelow(session, 'default-1');
+    expect(output.resumed).toEqual([session.idOf('default-1')]);
+    await session.send('more', 'default-1');
+    expect(await session.untilFinal('default-1', 2)).toMatchObject({ message: 'second' });
+    expect((await session.tree()).slots?.used).toBe(0);
+  });
+
   test('goes on in the middle of a turn with its whole conversation', async () => {
     const session = await worker.start({
       session: { one_shot: true },

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AgentId, EMPTY_DIGEST, extendDigest, type Item, textMessage } from '../../protocol/index.ts';
+import {
+  type AgentId,
+  EMPTY_DIGEST,
+  extendDigest,
+  type Item,
+  LARGE_PAGE_BYTES,
+  textMessage,
+} from '../../protocol/index.ts';
 import { Conversation } from '../../workflows/conversation.ts';
 
 const AGENT = 'a0k3v9x2m4qd7' as AgentId;
@@ -75,6 +82,13 @@ describe('the conversation', () => {
     const { items, pages } = join(conversation);
     expect(items).toHaveLength(20_000);
     expect(Math.max(...pages)).toBeLessThanOrEqual(PAGE_BYTES);
+  });
+
+  test('fills a page as far as whoever asks wants it', () => {
+    const conversation = filled(Array.from({ length: 30 }, () => said('x'.repeat(100_000))));
+    const page = conversation.page(0, 30, LARGE_PAGE_BYTES);
+    expect(page).toMatchObject({ next: 14, total: 30 });
+    expect(Buffer.byteLength(JSON.stringify(page.items))).toBeLessThanOrEqual(LARGE_PAGE_BYTES);
   });
 
   test('gives an item that is larger than a page alone', () => {

@@ -164,6 +164,18 @@ test('a run that nobody answers for may be asked again', async () => {
   expect(Math.max(...deadlines)).toBeLessThanOrEqual(30_000);
 });
 
+test('an answer that cannot be decoded is none, and another worker may read it', async () => {
+  const undecodable = { undecodable: { encoding: 'binary/sealed', reason: 'no key k1' } };
+  const sealed = Object.create(client, {
+    withDeadline: { value: async () => undecodable },
+  }) as Client;
+  const run = { agent_id: newId(), run_id: randomUUID() };
+  await expect(createReadSnapshot(sealed)(run)).rejects.toMatchObject({
+    nonRetryable: false,
+    message: expect.stringContaining('no key k1'),
+  });
+});
+
 test('fewer items than there should be are no conversation', async () => {
   const run = await runOf(newId(), 'finished');
   await expect(read(run, 9, 20)).rejects.toMatchObject({
