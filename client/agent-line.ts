@@ -100,9 +100,16 @@ export class AgentLine {
       error instanceof QueryNotRegisteredError ||
       (error instanceof WorkflowUpdateFailedError &&
         /^No registered handler/.test(error.cause?.message ?? ''));
-    if (!unheard || Date.now() + DEAF_PAUSE_MS > end) return false;
+    if (!unheard) return false;
     const { type, status } = await this.describe();
     if (type !== WORKFLOW_TYPE || status.name !== 'RUNNING') return false;
+    if (Date.now() + DEAF_PAUSE_MS > end) {
+      throw new CadreError('no_worker', `agent ${this.id} does not listen yet: it still reads what it was`, {
+        hint: 'A long conversation takes its time; what it reads stands in the Temporal Web UI. Try again.',
+        retryable: true,
+        cause: error,
+      });
+    }
     await sleep(DEAF_PAUSE_MS);
     return true;
   }
