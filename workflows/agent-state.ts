@@ -128,6 +128,8 @@ export class AgentState {
     const now = Date.now();
     this.orders.splice(0);
     this.operations.giveUp();
+    // What had its output by then has it; the others are left without.
+    this.conversation.append(...(this.step?.outputs ?? []));
     this.step = undefined;
     this.conversation.mend();
     this.children.reopen();

@@ -242,6 +242,23 @@ describe.concurrent('resume', () => {
     expect(acted).toBe(1);
   });
 
+  test('what was done in the step that was cut off is not lost', async () => {
+    let acted = 0;
+    const session = await worker().start({
+      tools: { act: () => (++acted === 1 ? 'done' : never()) },
+      script: lines({ root: [{ calls: [{ name: 'act' }, { name: 'act' }] }, say('ok')] }),
+    });
+    await eventually(async () => expect(acted).toBe(2));
+    await session.agent().terminate('by a person');
+    await ended(session);
+    await resumeRoot(worker(), session);
+    await session.send('what now');
+    await session.untilFinal('root', 2);
+    const [first, second] = outputs(session.asked().at(-1)?.items ?? [], 'act');
+    expect(first).toBe('done');
+    expect(second.error.code).toBe('outcome_unknown');
+  });
+
   test('what cannot come back is named with the reason, and the others come back', async () => {
     const session = await worker().start({
       script: lines({
