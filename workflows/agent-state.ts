@@ -38,7 +38,7 @@ import { Standing } from './standing.ts';
 import { StepUnderWay } from './step-under-way.ts';
 import type { Stoppable } from './stoppable.ts';
 
-/** Why and how an agent closes; `requests` are those who want to know when it is done. */
+/** Why and how an agent closes. */
 export interface Closing {
   reason: string;
   keepStatus: boolean;
@@ -62,7 +62,7 @@ export class AgentState {
   readonly outbox = new Outbox();
   readonly slotAnswers = new Requests<SlotAnswer>();
   readonly lookupAnswers = new Requests<LookupAnswer>();
-  readonly verdicts = new Requests<Verdict>();
+  readonly verdicts: Requests<Verdict>;
   readonly budgetAnswers = new Requests<BudgetAnswer>();
   readonly listAnswers = new Requests<ListAnswer>();
   /** What this agent has asked a person, and has no answer to. */
@@ -112,6 +112,7 @@ export class AgentState {
     this.children = new Children(carry?.children);
     this.events = new EventLog(identity.agent_id, identity.session_id, carry?.events);
     this.standing = new Standing(Date.now(), carry?.standing);
+    this.verdicts = new Requests(carry?.verdicts);
     this.operations = new Outcomes(carry?.operations);
     this.orders = [...(carry?.orders ?? [])];
     const reports = restore?.kind === 'resume' ? nextLife(restore.reports ?? 0) : 0;
@@ -176,6 +177,8 @@ export class AgentState {
     // What waits for a slot: the last turn's end is no longer the last word.
     const waits = standing.queued || this.inbox.hasInput;
     const about = standing.isFinal && this.closing === undefined && waits;
+    // Of what waits side by side, people need to see most what waits for them.
+    const waitingFor = this.questions.size > 0 ? 'approval' : standing.waitingFor;
     return {
       agent_id: identity.agent_id,
       session_id: identity.session_id,
@@ -185,7 +188,7 @@ export class AgentState {
       is_final: standing.isFinal && !about,
       closed: standing.closed,
       ...(standing.queued || about ? { queued: true } : {}),
-      ...(standing.waitingFor === undefined ? {} : { waiting_for: standing.waitingFor }),
+      ...(waitingFor === undefined ? {} : { waiting_for: waitingFor }),
       ...(standing.currentTool === undefined ? {} : { current_tool: standing.currentTool }),
       turn: standing.turn,
       step: standing.step,
@@ -304,6 +307,7 @@ export class AgentState {
       standing: this.standing.carry,
       orders: this.orders,
       operations: this.operations.carry,
+      verdicts: this.verdicts.carry,
       counters: this.#counters,
       ...(this.step === undefined ? {} : { step: this.step.carry }),
       ...(this.#resumedAt === undefined ? {} : { resumed_at: this.#resumedAt }),

@@ -1,3 +1,4 @@
+import type { Verdict } from '../protocol/index.ts';
 import type { ChildrenCarry } from './children.ts';
 import type { ConversationCarry } from './conversation.ts';
 import type { EventLogCarry } from './event-log.ts';
@@ -19,6 +20,8 @@ export interface AgentCarry {
   /** Tool calls that go on waiting. */
   step?: StepCarry;
   orders: Order[];
+  /** Decisions of a person that have come for calls that go on waiting. */
+  verdicts: Verdict[];
   operations: OutcomesCarry;
   /** The turn at which the agent was resumed: a one-shot root settles only after another one. */
   resumed_at?: number;

@@ -2,7 +2,11 @@ import { condition } from '@temporalio/workflow';
 
 /** Questions to other agents whose answers come back as signals. */
 export class Requests<A extends { request_id: string }> {
-  readonly #answers = new Map<string, A>();
+  readonly #answers: Map<string, A>;
+
+  constructor(carry: readonly A[] = []) {
+    this.#answers = new Map(carry.map((answer) => [answer.request_id, answer]));
+  }
 
   /** Keeps an answer until it is asked for. */
   answer(answer: A): void {
@@ -14,13 +18,21 @@ export class Requests<A extends { request_id: string }> {
     return this.#answers.has(requestId);
   }
 
-  /** Waits for the answer; undefined when `until` comes true, or the time is up, first. */
-  async await(requestId: string, until: () => boolean, timeoutMs?: number): Promise<A | undefined> {
-    const there = (): boolean => this.#answers.has(requestId) || until();
-    if (timeoutMs === undefined) await condition(there);
-    else await condition(there, timeoutMs);
+  /** Waits for the answer; undefined when `until` comes true first. */
+  async await(requestId: string, until: () => boolean): Promise<A | undefined> {
+    await condition(() => this.#answers.has(requestId) || until());
     const answer = this.#answers.get(requestId);
     this.#answers.delete(requestId);
     return answer;
+  }
+
+  /** Nobody asks for that answer any more. */
+  forget(requestId: string): void {
+    this.#answers.delete(requestId);
+  }
+
+  /** Answers that nobody has asked for yet. */
+  get carry(): A[] {
+    return [...this.#answers.values()];
   }
 }

@@ -29,7 +29,7 @@ export const CUT_OFF = 'the agent was ended from outside';
 /** How an agent stands: its status and what is shown beside it. */
 export class Standing {
   #state: StandingCarry;
-  /** What the running turn waits for, and with which tool; not carried, since nothing is in flight then. */
+  /** What the running turn waits for, and with which tool; not carried: what goes on waiting in a new run says it anew. */
   waitingFor: WaitingFor | undefined;
   currentTool: string | undefined;
   queued = false;

@@ -82,7 +82,7 @@ export class StepUnderWay {
    * Waits inside a call until something is so, or the time is up.
    *
    * @param parked what the wait needs in a new run
-   * @param goesOn whether the agent should go on in a new run, this step left aside
+   * @param goesOn whether the agent should go on in a new run, which it does not while a call does more than wait
    * @returns false when the time was up first
    * @throws MovesOn when the agent goes on in a new run before that
    */
@@ -95,7 +95,7 @@ export class StepUnderWay {
   ): Promise<boolean> {
     this.#parked.set(callId, parked);
     this.#waiting.add(callId);
-    const isDue = (): boolean => over() || (this.onlyWaits && goesOn());
+    const isDue = (): boolean => over() || goesOn();
     try {
       if (timeout === undefined) await condition(isDue);
       else if (!(await condition(isDue, timeout.ms, { summary: timeout.summary }))) return false;

@@ -50,6 +50,7 @@ async function handBack(
   const answer = await takeStep(agent, true);
   if ('status' in answer) return answer;
   // No call may stay without an output, or no provider takes the conversation any more.
+  // Calls of an answer without tools are all refused, and wait for nothing.
   agent.step = new StepUnderWay(answer.calls);
   await runToolCalls(agent, running);
   return { status: 'errored', message: withHandBack(limit.message, textOf(answer.items)), code: limit.code };

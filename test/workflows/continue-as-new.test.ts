@@ -469,6 +469,52 @@ describe.concurrent('an agent whose tool calls only wait', () => {
     },
   );
 
+  test('hears a decision that comes just when it moves to a new run', async () => {
+    const done: string[] = [];
+    const sessions = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        worker.start({
+          tools: guarded(done),
+          script: lines({
+            root: [spawn('x'), waitForAll, say('ok')],
+            'default-1': [call('act'), say('ok')],
+          }),
+        }),
+      ),
+    );
+    // Each with one event more in its history when the decision comes: for one of them it comes with the event that
+    // makes the history long enough.
+    await Promise.all(
+      sessions.map(async (session, n) => {
+        await session.until('default-1', ({ waiting_for }) => waiting_for === 'approval');
+        const child = session.agent('default-1');
+        const events = async () => Number((await child.describe()).historyLength);
+        while ((await events()) < EVENTS - 8 + n) await child.signal('interrupt', { reason: 5 });
+        const decision = { approval_id: `${session.idOf('default-1')}#p1`, decision: 'approve' };
+        await session.agent().executeUpdate('decide_approval', { args: [decision] });
+      }),
+    );
+    for (const session of sessions) {
+      expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'ok' });
+    }
+    expect(done).toHaveLength(sessions.length);
+  });
+
+  test('starts an agent in the folder that was asked about, whatever is there by now', async () => {
+    const session = await worker.start({
+      script: lines({
+        root: [call('spawn_agent', { message: 'x', working_directory: '/link' }), say('ok')],
+        'default-1': [say('ok')],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'approval');
+    await untilRuns(session, 3);
+    const decision = { approval_id: `${session.idOf('root')}#p1`, decision: 'approve' };
+    await session.agent().executeUpdate('decide_approval', { args: [decision] });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'ok' });
+    expect(await session.status('default-1')).toMatchObject({ working_directory: '/place/1' });
+  });
+
   test('is interrupted in a later run as in the first: no call stays without an output, no question stays', async () => {
     const done: string[] = [];
     const session = await worker.start({

@@ -41,6 +41,8 @@ export interface Play {
   /** What the tools said, by call. */
   outputs: Map<string, string>;
   asked: { agent: string; items: Item[]; turn: number; final: boolean }[];
+  /** How often a role was resolved for the folder /link. */
+  followed: number;
   /** What is wrong with the earlier runs of agents, by short name. */
   pasts: Map<string, Past>;
 }
@@ -198,10 +200,14 @@ function roleOf(play: Play, request: RoleRequest): RoleAnswer {
       summary: `work in ${folder}`,
       reason: 'it is another one',
       key: folder,
+      // A link that leads elsewhere each time it is followed.
+      ...(folder === '/link' ? { path: `/place/${++play.followed}` } : {}),
     } as const;
     return { ok: false, error: { code: 'approval_unavailable', message: need.reason }, needs_approval: need };
   }
-  return { ok: true, settings: { ...inherited, ...play.roles[role], role }, description: `plays ${role}` };
+  const place = folder?.startsWith('/place/') === true ? { working_directory: folder } : {};
+  const settings = { ...inherited, ...place, ...play.roles[role], role };
+  return { ok: true, settings, description: `plays ${role}` };
 }
 
 /** Runs with heartbeats, and ends at once when it is cancelled. */

@@ -85,6 +85,7 @@ export class ScriptedWorker {
       conversations: new Map(),
       outputs: new Map(),
       asked: [],
+      followed: 0,
       pasts: new Map(),
     };
     this.#plays.set(id, play);

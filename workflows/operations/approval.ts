@@ -30,8 +30,6 @@ export async function askApproval(
   };
   const { approval_id: id } = approval;
   agent.questions.set(id, approval);
-  const before = agent.standing.waitingFor;
-  agent.standing.waitingFor = 'approval';
   // A question of an earlier run has been put.
   if (parked?.approval === undefined) {
     agent.emit({ type: 'approval.requested', ...shownOf(approval) });
@@ -46,7 +44,8 @@ export async function askApproval(
     );
     if (verdict === undefined) return { code: 'agent_closed', message: `agent ${agent.id} is closing` };
     agent.emit({ type: 'approval.decided', ...decided(approval, verdict) });
-    if (verdict.decision === 'abort') {
+    // A client's call is no part of the turn.
+    if (verdict.decision === 'abort' && !agent.operations.has(callId)) {
       agent.orders.push({ type: 'interrupt', reason: reasonOf(verdict) ?? 'a person aborted it' });
     }
     return refusalOf(verdict, need);
@@ -54,7 +53,6 @@ export async function askApproval(
     movesOn = error instanceof MovesOn;
     throw error;
   } finally {
-    agent.standing.waitingFor = before;
     if (!movesOn) {
       takeBack(agent, approval);
       agent.report();
@@ -104,6 +102,7 @@ function reasonOf({ reason }: Verdict): string | undefined {
 /** Nobody waits for the answer any more; one that was decided is no longer there. */
 export function takeBack(agent: AgentState, { approval_id: id }: Approval): void {
   agent.questions.delete(id);
+  agent.verdicts.forget(id);
   if (agent.isRoot) agent.tree?.approvals.withdraw(id);
   else agent.postToRoot({ type: 'approval_withdrawn', approval_id: id });
 }

@@ -1,4 +1,4 @@
-import type { AgentSettings, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
+import type { AgentSettings, ApprovalNeed, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
 import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import { askApproval, missApproval } from './approval.ts';
@@ -25,19 +25,7 @@ export async function effectiveSettings(
     ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
     ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
   };
-  let answer = await answerFor(agent, asked, request.callId);
-  if (!answer.ok && answer.needs_approval !== undefined) {
-    const refusal = await askApproval(agent, answer.needs_approval, request.callId);
-    if (refusal !== undefined) throw new Refused(refusal);
-    // The folder that was asked about, and no other that a link may lead to by now.
-    const { path: folder } = answer.needs_approval;
-    const approved: RoleRequest = {
-      ...asked,
-      ...(folder === undefined ? {} : { working_directory: folder }),
-      approved: true,
-    };
-    answer = await answerFor(agent, approved, request.callId);
-  }
+  const answer = await allowedAnswer(agent, asked, request.callId);
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') missApproval(agent, request.callId);
     throw new Refused(answer.error);
@@ -51,6 +39,23 @@ export async function effectiveSettings(
   const { presented: _, ...own } = settings;
   const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
   return { settings: { ...own, limits, ...presented }, description };
+}
+
+/** Asks a person where the call needs it, and what the role makes of it then. */
+async function allowedAnswer(agent: AgentState, asked: RoleRequest, callId: string): Promise<RoleAnswer> {
+  // What a person is being asked since an earlier run is not looked up anew: it may have changed meanwhile.
+  let need: ApprovalNeed | undefined = agent.step?.parked(callId)?.approval;
+  if (need === undefined) {
+    const answer = await answerFor(agent, asked, callId);
+    if (answer.ok || answer.needs_approval === undefined) return answer;
+    need = answer.needs_approval;
+  }
+  const refusal = await askApproval(agent, need, callId);
+  if (refusal !== undefined) throw new Refused(refusal);
+  // The folder that was asked about, and no other that a link may lead to by now.
+  const { path: folder } = need;
+  const place = folder === undefined ? {} : { working_directory: folder };
+  return answerFor(agent, { ...asked, ...place, approved: true }, callId);
 }
 
 /** Agents that one model answer starts alike are asked for once; a client is answered anew each time. */
