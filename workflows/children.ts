@@ -105,8 +105,9 @@ export class Children {
     for (const known of this.#known.values()) {
       const { closedAlong: _, ...rest } = known;
       const status = isFinal(rest.status) ? rest.status : 'shutdown';
-      const seq = endOfLife(rest.seq);
-      if (known.isChild) this.#known.set(known.id, { ...rest, status, closed: true, seq, pending: [] });
+      const before = rest.closed ? {} : { beforeClose: cutOff(rest) };
+      const closed = { ...rest, ...before, status, closed: true, seq: endOfLife(rest.seq), pending: [] };
+      if (known.isChild) this.#known.set(known.id, closed);
       else this.#known.delete(known.id);
     }
   }
@@ -169,12 +170,8 @@ export class Children {
   lost(id: AgentId, status: Status, message: string): void {
     const known = this.#known.get(id);
     if (known === undefined || known.closed) return;
-    const { status: before, message: said, seq } = known;
-    const beforeClose =
-      before === 'running'
-        ? { status: 'interrupted' as const, message: CUT_OFF }
-        : { status: before, message: said };
-    this.#known.set(id, { ...known, status, message, closed: true, seq: endOfLife(seq), beforeClose });
+    const seq = endOfLife(known.seq);
+    this.#known.set(id, { ...known, status, message, closed: true, seq, beforeClose: cutOff(known) });
   }
 
   /** Remembers an input until the agent confirms it, so that the end of an older turn does not pass for its answer. */
@@ -200,6 +197,11 @@ export class Children {
   get carry(): ChildrenCarry {
     return { known: [...this.#known.values()], counters: Object.fromEntries(this.#counters) };
   }
+}
+
+/** How an agent stands once it is back that was ended from outside. */
+function cutOff({ status, message }: Known): { status: Status; message: string } {
+  return status === 'running' ? { status: 'interrupted', message: CUT_OFF } : { status, message };
 }
 
 function standingBefore(before: Known): { status: Status; message: string } {

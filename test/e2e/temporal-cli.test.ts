@@ -3,9 +3,10 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AgentView } from '../../protocol/index.ts';
 import { findProgram } from '../../server/find.ts';
 import { cacheDir } from '../../server/index.ts';
-import { CadreHome, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, playing, SCRIPTS } from './cadre-home.ts';
 
 const run = promisify(execFile);
 const home = new CadreHome();
@@ -49,3 +50,25 @@ test("Temporal's own CLI sends input, interrupts, and asks for status and tree",
   expect(stdout.trim()).toBe('after the interrupt: a bare string');
   expect(code).toBe(0);
 });
+
+test("a session whose root was terminated by Temporal's own CLI comes back whole, each agent once", async () => {
+  const options = playing('left-alone.yaml');
+  const running = home.start(['run', 'the task', ...options], { cwd: home.folder });
+  const [, id = ''] = await running.says(/session (a\w{12})/);
+  await running.says(/default-1: shell · /);
+  await workflow('terminate', '-w', id, '--reason', 'by a person');
+  expect((await running.ended).code).toBe(1);
+  const child = `${id}/default-1`;
+  const back = await home.json<{ resumed: string[] }>(['resume', id, '--recursive']);
+  expect(back).toMatchObject({ resumed: [id, child], not_resumed: [] });
+  const { agents } = await home.json<{ agents: AgentView[] }>(['tree', id]);
+  // The child may have come to an end of its turn while its worker stopped.
+  expect(agents.map(({ agent_id, closed, is_final }) => [agent_id, closed, is_final])).toEqual([
+    [id, false, true],
+    [child, false, true],
+  ]);
+  await home.run(['send', child, 'hello', ...options]);
+  const waited = await home.run(['wait', child, '--timeout', '60', ...options]);
+  expect(waited).toMatchObject({ code: 0, stdout: 'the child heard hello\n' });
+  await home.run(['close', id]);
+}, 150_000);

@@ -136,6 +136,8 @@ describe('the registry of children', () => {
     expect(children.get(STRANGER)).toBeUndefined();
     expect(children.lastOpen).toEqual([]);
     expect(children.apply(reportOf(CHILD, 2, { status: 'completed' }))).toBeUndefined();
+    children.resumed(CHILD, 2, false);
+    expect(children.get(CHILD)).toMatchObject({ status: 'interrupted', closed: false });
   });
 
   test('does not change what is known of a closed agent when it is reported lost', () => {
