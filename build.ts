@@ -23,17 +23,26 @@ cpSync(rehearsal, `${next}/${rehearsal}`);
 chmodSync(`${next}/cli/main.js`, 0o755);
 
 const silent = { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error };
-const { code } = await bundleWorkflowCode({
-  workflowsPath: `${root}${next}/workflows/index.js`,
-  // From source, as in tests, errors of workflow code keep their stacks.
-  preloadModules: ['without-stacks', 'preload'].map((name) => `${root}${next}/workflows/${name}.js`),
-  payloadConverterPath: `${root}${next}/codec/payload-converter.js`,
-  logger: silent,
+await bundle('workflow-bundle.js', {});
+// What seals failures has to be part of the bundle.
+await bundle('workflow-bundle-sealed.js', {
+  failureConverterPath: `${root}${next}/codec/failure-converter.js`,
 });
-writeFileSync(`${next}/workflow-bundle.js`, withoutSourceMap(code));
 
 rmSync('dist', { recursive: true, force: true });
 renameSync(next, 'dist');
+
+async function bundle(name: string, converters: { failureConverterPath?: string }): Promise<void> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: `${root}${next}/workflows/index.js`,
+    // From source, as in tests, errors of workflow code keep their stacks.
+    preloadModules: ['without-stacks', 'preload'].map((file) => `${root}${next}/workflows/${file}.js`),
+    payloadConverterPath: `${root}${next}/codec/payload-converter.js`,
+    ...converters,
+    logger: silent,
+  });
+  writeFileSync(`${next}/${name}`, withoutSourceMap(code));
+}
 
 /**
  * The SDK wants a source map inside the bundle, and reads it at every start of a worker: two thirds of the file. An

@@ -19,6 +19,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   usage: EXIT.usage,
   config_invalid: EXIT.usage,
+  key_missing: EXIT.usage,
   home_unwritable: EXIT.usage,
   invalid_arguments: EXIT.usage,
   agent_ambiguous: EXIT.usage,

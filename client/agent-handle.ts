@@ -11,6 +11,7 @@ import {
   type ContentPart,
   type EventsPage,
   type ItemsPage,
+  type KeyRing,
   type NoteAnswer,
   newRootId,
   QUERIES,
@@ -48,9 +49,11 @@ export class AgentHandle implements Agent {
   readonly id: AgentId;
   readonly #client: Client;
   readonly #line: AgentLine;
+  readonly #keys: KeyRing | undefined;
 
-  constructor(client: Client, id: AgentId) {
+  constructor(client: Client, id: AgentId, keys?: KeyRing) {
     this.#client = client;
+    this.#keys = keys;
     this.id = id;
     this.#line = new AgentLine(client, id);
   }
@@ -103,7 +106,9 @@ export class AgentHandle implements Agent {
     const [own, ...others] = tree.agents;
     if (own === undefined) return tree;
     if (tree.partial !== true) return { ...tree, agents: [asEnded(own, execution.name), ...others] };
-    const children = await Promise.all(own.children.map((id) => new AgentHandle(this.#client, id).status()));
+    const children = await Promise.all(
+      own.children.map((id) => new AgentHandle(this.#client, id, this.#keys).status()),
+    );
     return { ...tree, agents: [asEnded(own, execution.name), ...children] };
   }
 
@@ -130,7 +135,7 @@ export class AgentHandle implements Agent {
   async fork(options: ForkOptions = {}): Promise<Agent> {
     const id = options.id ?? newRootId(Date.now(), Math.random);
     await startFork(this.#client, this.id, id, options);
-    return new AgentHandle(this.#client, id);
+    return new AgentHandle(this.#client, id, this.#keys);
   }
 
   call(tool: string, args: Record<string, unknown> | string): Promise<CallResult> {
@@ -221,7 +226,7 @@ export class AgentHandle implements Agent {
   async describe(): Promise<AgentDescription> {
     const { taskQueue, status, runId, raw } = await this.#line.describe();
     const closed = status.name !== 'RUNNING';
-    return { queue: taskQueue, closed, run_id: runId, retries: retriesOf(raw) };
+    return { queue: taskQueue, closed, run_id: runId, retries: await retriesOf(raw, this.#keys) };
   }
 }
 

@@ -7,7 +7,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { type AgentId, type AgentResult, CadreError, WORKFLOW_TYPE } from '../protocol/index.ts';
-import { isLate, translate, translateAnswer } from './errors.ts';
+import { isLate, requireKey, translate, translateAnswer } from './errors.ts';
 
 /** How long an agent may take to answer; one whose worker was just killed needs 10 to 15 s. */
 const ANSWER_MS = 20_000;
@@ -27,17 +27,18 @@ export class AgentLine {
   }
 
   async describe() {
-    try {
-      return await this.client.workflow.getHandle(this.id).describe();
-    } catch (error) {
+    const handle = this.client.workflow.getHandle(this.id);
+    const description = await handle.describe().catch((error: unknown) => {
       throw translate(error, this.id);
-    }
+    });
+    requireKey(this.id, description.memo?.task);
+    return description;
   }
 
   /** Resolves when its workflow has ended. */
   async result(): Promise<AgentResult> {
     try {
-      return (await this.client.workflow.getHandle(this.id).result()) as AgentResult;
+      return requireKey(this.id, (await this.client.workflow.getHandle(this.id).result()) as AgentResult);
     } catch (error) {
       if (error instanceof WorkflowFailedError) {
         const { status } = await this.describe();
@@ -62,9 +63,10 @@ export class AgentLine {
     for (let patience = QUERY_FIRST_MS; ; ) {
       const until = Math.min(Date.now() + patience, end);
       try {
-        return await this.client.connection.withDeadline(until, () =>
+        const answer = await this.client.connection.withDeadline(until, () =>
           handle.query<T, unknown[]>(name, ...args),
         );
+        return requireKey(this.id, answer);
       } catch (error) {
         if (await this.#isDeaf(error, end)) continue;
         // A worker that stops takes the question with it that it was just handed; another one answers.
@@ -78,9 +80,10 @@ export class AgentLine {
     const handle = this.client.workflow.getHandle(this.id);
     for (const end = Date.now() + ANSWER_MS; ; ) {
       try {
-        return await this.client.connection.withDeadline(end, () =>
+        const answer = await this.client.connection.withDeadline(end, () =>
           handle.executeUpdate<T, [unknown]>(name, { args: [payload] }),
         );
+        return requireKey(this.id, answer);
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) {
           await this.describe();

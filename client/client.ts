@@ -12,6 +12,7 @@ import {
   type Decision,
   type DecisionAnswer,
   explain,
+  type KeyRing,
   newRootId,
   plainText,
   sessionSettingsSchema,
@@ -42,9 +43,11 @@ export class CadreClient {
   readonly address: string;
   readonly namespace: string;
   readonly #client: Client;
+  readonly #keys: KeyRing | undefined;
 
-  private constructor(client: Client, address: string, namespace: string) {
+  private constructor(client: Client, address: string, namespace: string, keys: KeyRing | undefined) {
     this.#client = client;
+    this.#keys = keys;
     this.address = address;
     this.namespace = namespace;
   }
@@ -61,9 +64,10 @@ export class CadreClient {
         ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
       });
       return new CadreClient(
-        new Client({ connection, namespace, dataConverter: dataConverter() }),
+        new Client({ connection, namespace, dataConverter: dataConverter(options.encryption) }),
         address,
         namespace,
+        options.encryption,
       );
     } catch (error) {
       throw new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {
@@ -118,7 +122,7 @@ export class CadreClient {
 
   /** The agent of that id; nothing is asked of the server yet. */
   get(id: AgentId): Agent {
-    return new AgentHandle(this.#client, id);
+    return new AgentHandle(this.#client, id, this.#keys);
   }
 
   /** Agents as Temporal's visibility store lists them, newest first; needs no worker. */

@@ -8,7 +8,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
-import { type AgentId, CadreError, ERROR_CODES, type ErrorCode } from '../protocol/index.ts';
+import { type AgentId, CadreError, ERROR_CODES, type ErrorCode, sealedReason } from '../protocol/index.ts';
 
 const CANCELLED = 1;
 const INVALID_ARGUMENT = 3;
@@ -48,6 +48,19 @@ export function translate(error: unknown, agent?: AgentId): CadreError {
   // Temporal's client says what it was about to do, the server why that failed.
   const reason = grpc === undefined || grpc.details === '' ? message : `${message}: ${grpc.details}`;
   return new CadreError('internal', agent === undefined ? reason : `${agent}: ${reason}`, { cause: error });
+}
+
+/**
+ * Passes on what an agent has answered, or what stands in its memo.
+ *
+ * @throws CadreError `key_missing` for what is sealed with a key that is not here
+ */
+export function requireKey<T>(agent: AgentId, answer: T): T {
+  const sealed = sealedReason(answer);
+  if (sealed === undefined) return answer;
+  throw new CadreError('key_missing', `agent ${agent} cannot be read: ${sealed.reason}.`, {
+    hint: `Add the key ${sealed.key_id} to what [encryption] of the configuration names (key_env or key_file).`,
+  });
 }
 
 /** Whether nobody has answered in time. */

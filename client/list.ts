@@ -12,6 +12,7 @@ import {
   type Source,
   STATUSES,
   type Status,
+  sealedReason,
   sessionOf,
   WORKFLOW_TYPE,
 } from '../protocol/index.ts';
@@ -50,6 +51,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
   const parent = parentOf(id);
   const status = statusOf(execution.status.name, keyword(attributes, 'CadreStatus'));
   const [task, note] = [memo.task, memo.note];
+  const sealed = sealedReason(task);
   const source = sourceOf(id, memo.source);
   return {
     agent_id: id,
@@ -61,6 +63,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
     role: keyword(attributes, 'CadreRole') ?? (parent === undefined ? 'default' : roleInName(id)),
     model: keyword(attributes, 'CadreModel') ?? '',
     ...(typeof task === 'string' ? { task } : {}),
+    ...(sealed === undefined ? {} : { missing_key: sealed.key_id }),
     ...(typeof note === 'string' ? { note } : {}),
     ...(source === undefined ? {} : { source }),
     started_at: execution.startTime.toISOString(),

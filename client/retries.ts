@@ -1,21 +1,24 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
+import { decodeFailureMessage } from '../codec/index.ts';
+import type { KeyRing } from '../protocol/index.ts';
 import type { Retry } from './types.ts';
 
 type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
 /** The activities of a workflow that have failed and are tried again. */
-export function retriesOf(raw: WorkflowExecutionDescription['raw']): Retry[] {
-  return (raw.pendingActivities ?? []).flatMap((pending) => retryOf(pending) ?? []);
+export async function retriesOf(raw: WorkflowExecutionDescription['raw'], keys?: KeyRing): Promise<Retry[]> {
+  const retries = await Promise.all((raw.pendingActivities ?? []).map((pending) => retryOf(pending, keys)));
+  return retries.filter((retry) => retry !== undefined);
 }
 
-function retryOf(pending: PendingActivity): Retry | undefined {
+async function retryOf(pending: PendingActivity, keys: KeyRing | undefined): Promise<Retry | undefined> {
   const { attempt, lastFailure, scheduledTime, activityType } = pending;
   if (lastFailure == null || (attempt ?? 1) <= 1) return undefined;
   const nextMs = milliseconds(scheduledTime);
   return {
     activity: activityType?.name ?? '',
     attempt: attempt ?? 1,
-    reason: lastFailure.message ?? 'it failed',
+    reason: (await decodeFailureMessage(lastFailure, keys)) ?? 'it failed',
     ...(nextMs !== undefined && nextMs > Date.now() ? { next_at: new Date(nextMs).toISOString() } : {}),
   };
 }

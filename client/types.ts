@@ -118,7 +118,14 @@ export interface ListFilter {
 export type AgentSummary = Pick<
   AgentView,
   'agent_id' | 'session_id' | 'parent_id' | 'status' | 'closed' | 'depth' | 'role' | 'model' | 'task' | 'note'
-> & { source?: Source; started_at: string; ended_at?: string; queue: string };
+> & {
+  source?: Source;
+  started_at: string;
+  ended_at?: string;
+  queue: string;
+  /** The key that what it was given is sealed with, where that key is not here. */
+  missing_key?: string;
+};
 
 /** An activity of an agent that has failed and is tried again. */
 export interface Retry {

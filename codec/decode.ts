@@ -1,10 +1,26 @@
 import type { Payload } from '@temporalio/common';
+import type proto from '@temporalio/proto';
+import type { KeyRing } from '../protocol/index.ts';
 import { payloadCodecs } from './data-converter.ts';
 import { payloadConverter } from './payload-converter.ts';
 
+type Failure = proto.temporal.api.failure.v1.IFailure;
+
 /** Values of payloads that the SDK hands out as they came, such as heartbeat details. Never throws. */
-export async function decodePayloads(payloads: readonly Payload[]): Promise<unknown[]> {
+export async function decodePayloads(payloads: readonly Payload[], keys?: KeyRing): Promise<unknown[]> {
   let plain = [...payloads];
-  for (const codec of payloadCodecs.toReversed()) plain = await codec.decode(plain);
+  for (const codec of payloadCodecs(keys).toReversed()) plain = await codec.decode(plain);
   return plain.map((payload) => payloadConverter.fromPayload(payload));
+}
+
+/** The text of a failure that the SDK hands out as it came; with encryption it is a payload. */
+export async function decodeFailureMessage(failure: Failure, keys?: KeyRing): Promise<string | undefined> {
+  const { message, encodedAttributes } = failure;
+  if (encodedAttributes == null) return message ?? undefined;
+  const [attributes] = await decodePayloads([encodedAttributes], keys);
+  if (typeof attributes === 'object' && attributes !== null) {
+    const { message: sealed } = attributes as { message?: unknown };
+    if (typeof sealed === 'string') return sealed;
+  }
+  return message ?? undefined;
 }

@@ -1,3 +1,5 @@
+import type { KeyRing } from './encryption.ts';
+
 /** Certificates for mutual TLS or a private authority, PEM. */
 export interface TlsOptions {
   serverNameOverride?: string;
@@ -12,4 +14,6 @@ export interface ConnectOptions {
   namespace?: string;
   tls?: boolean | TlsOptions;
   apiKey?: string;
+  /** Everything that goes to Temporal is sealed with them; none: large payloads are compressed, and that is all. */
+  encryption?: KeyRing;
 }

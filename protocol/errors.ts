@@ -2,6 +2,7 @@
 export const ERROR_CODES = [
   'usage',
   'config_invalid',
+  'key_missing',
   'home_unwritable',
   'agent_not_found',
   'agent_ambiguous',

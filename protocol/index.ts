@@ -6,6 +6,7 @@ export * from './budget.ts';
 export * from './collab.ts';
 export * from './connection.ts';
 export * from './digest.ts';
+export * from './encryption.ts';
 export * from './environment.ts';
 export * from './errors.ts';
 export * from './events.ts';

@@ -70,11 +70,25 @@ export interface NoteAnswer extends SubmissionAnswer {
 
 /** What a payload becomes that could not be decoded; the handler then records `input.rejected`. */
 export interface Undecodable {
-  undecodable: { encoding: string; reason: string };
+  undecodable: {
+    encoding: string;
+    reason: string;
+    /** Of a payload that is sealed: the key that is missing. */
+    key_id?: string | undefined;
+  };
 }
-const undecodableSchema = z.object({ undecodable: z.object({ encoding: z.string(), reason: z.string() }) });
+const undecodableSchema = z.object({
+  undecodable: z.object({ encoding: z.string(), reason: z.string(), key_id: z.string().optional() }),
+});
 export function isUndecodable(value: unknown): value is Undecodable {
   return undecodableSchema.safeParse(value).success;
+}
+
+/** Why a payload is still sealed, where it only lacks the key; undefined for whatever else it is. */
+export function sealedReason(value: unknown): { key_id: string; reason: string } | undefined {
+  if (!isUndecodable(value)) return undefined;
+  const { key_id, reason } = value.undecodable;
+  return key_id === undefined ? undefined : { key_id, reason };
 }
 
 /** Checks a payload from outside; never throws. A bare string counts as the message of `send_input`. */

@@ -51,14 +51,14 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
   installRuntime(options.onLog ?? (() => {}));
   const { namespace = 'default', graceMs = GRACE_MS } = options;
   const connection = options.connection ?? (await connect(options));
-  const client = new Client({ connection, namespace, dataConverter: dataConverter() });
+  const client = new Client({ connection, namespace, dataConverter: dataConverter(options.encryption) });
   const worker = await Worker.create({
     connection,
     namespace,
     taskQueue: options.queue,
-    ...workflowCode(),
+    ...workflowCode(options.encryption !== undefined),
     ...(options.workflowsOnly === true ? {} : { activities: activities(options, client) }),
-    dataConverter: dataConverter(),
+    dataConverter: dataConverter(options.encryption),
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     shutdownGraceTime: graceMs,

@@ -9,6 +9,7 @@ import { shouldContinueAsNew } from './continue-as-new.ts';
 import { registerHandlers } from './handlers.ts';
 import { takeSlot } from './operations/slot.ts';
 import { beginClosing, followOrders, followWaiting } from './orders.ts';
+import { requireReadable } from './readable.ts';
 import { giveUp, type Past, recall } from './restore.ts';
 import { Stoppable } from './stoppable.ts';
 import { Surface } from './surface.ts';
@@ -17,6 +18,7 @@ import type { TurnOutcome } from './turn-outcome.ts';
 
 /** The life of one agent: turns, one after the other, until it is closed. */
 export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult> {
+  requireReadable(input);
   const past = await recall(input);
   const self = new AgentState(input, past.carry);
   const surface = new Surface(self, input.carry !== undefined);

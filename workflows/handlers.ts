@@ -30,6 +30,7 @@ import type { AgentState } from './agent-state.ts';
 import { decide } from './approval-desk.ts';
 import { takeNote } from './operations/note.ts';
 import { followWaiting } from './orders.ts';
+import { requireReadable } from './readable.ts';
 import { snapshotPage } from './restore.ts';
 
 /**
@@ -45,6 +46,7 @@ export function registerHandlers(agent: AgentState): void {
 function registerSignals(agent: AgentState): void {
   const accept = <T>(name: string, schema: z.ZodType<T>, take: (value: T) => void) => {
     setHandler(defineSignal<[unknown]>(name), (payload) => {
+      if (name === INTERNAL_SIGNAL) requireReadable(payload);
       const parsed = parsePayload(schema, payload);
       if (parsed.ok) take(parsed.value);
       else agent.emit({ type: 'input.rejected', signal: name, reason: parsed.reason });

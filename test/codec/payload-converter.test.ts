@@ -92,5 +92,5 @@ test('the converter can run inside a workflow: it imports nothing of Node', () =
     'utf8',
   );
   const imports = [...source.matchAll(/ from '([^']+)'/g)].map(([, name]) => name);
-  expect(imports).toEqual(['@temporalio/common', '../protocol/index.ts']);
+  expect(imports).toEqual(['@temporalio/common', '../protocol/index.ts', './sealed.ts']);
 });
