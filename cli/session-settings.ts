@@ -67,7 +67,9 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const isQueued = config.temporal.task_queue !== undefined;
   const providers = { ...config.model_providers, [provider.name]: provider.settings };
   const { include, exclude } = config.shell_environment;
-  const filter = { include, exclude: [...exclude, ...keyVariables(providers)] };
+  const { key_env: own } = config.encryption ?? {};
+  const keys = [...keyVariables(providers), ...(own === undefined ? [] : [own])];
+  const filter = { include, exclude: [...exclude, ...keys] };
   return {
     ...(isQueued ? {} : { environment: filterEnvironment(environment, filter) }),
     model_providers: providers,

@@ -1,5 +1,6 @@
 import type { CadreClient } from '../client/client.ts';
 import type { ConnectOptions } from '../protocol/connection.ts';
+import type { KeyRing } from '../protocol/encryption.ts';
 import { CadreError } from '../protocol/errors.ts';
 import type { AgentId } from '../protocol/ids.ts';
 import { lives, type ServerRecord } from '../server/record.ts';
@@ -16,6 +17,8 @@ export interface LinkOptions {
   /** CADRE_HOME: where the embedded server keeps its record and data. */
   home: string;
   output: Output;
+  /** What goes to Temporal is sealed with them. */
+  keys?: KeyRing | undefined;
 }
 
 /**
@@ -125,7 +128,8 @@ interface Found {
   server?: ServerRecord;
 }
 
-async function find({ temporal, home, output }: LinkOptions): Promise<Found> {
+async function find({ temporal, home, output, keys }: LinkOptions): Promise<Found> {
+  const encryption = keys === undefined ? {} : { encryption: keys };
   const client = import('../client/client.ts');
   if (temporal.address !== undefined) {
     const tls = tlsOptions(temporal);
@@ -134,6 +138,7 @@ async function find({ temporal, home, output }: LinkOptions): Promise<Found> {
       ...(temporal.namespace === undefined ? {} : { namespace: temporal.namespace }),
       ...(tls === undefined ? {} : { tls }),
       ...(temporal.api_key === undefined ? {} : { apiKey: temporal.api_key }),
+      ...encryption,
     };
     return { client: await (await client).CadreClient.connect(connect), connect };
   }
@@ -142,6 +147,7 @@ async function find({ temporal, home, output }: LinkOptions): Promise<Found> {
   const connect: ConnectOptions = {
     address: server.address,
     ...(temporal.namespace === undefined ? {} : { namespace: temporal.namespace }),
+    ...encryption,
   };
   return { client: await (await client).CadreClient.connect(connect), connect, server };
 }

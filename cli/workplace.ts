@@ -1,6 +1,9 @@
 import type { Agent } from '../client/types.ts';
+import { missingKeyHint } from '../protocol/encryption.ts';
 import { type AgentId, CadreError, isAgentId, type SessionId, sessionOf } from '../protocol/index.ts';
 import { cadreHome, ensureFolder } from '../server/home.ts';
+import { loadKeys } from './config/encryption.ts';
+import type { Environment } from './config/environment-layer.ts';
 import type { Config } from './config/schema.ts';
 import type { Invocation } from './invocation.ts';
 import { agentAmong, LAST, sessionNamed } from './references.ts';
@@ -42,15 +45,17 @@ export class Workplace {
 
   /**
    * @param session the session that the command is about: one that was started with an address is found there again
-   * @throws CadreError `home_unwritable`, `temporal_unreachable` or `server_unavailable`
+   * @throws CadreError `config_invalid` for keys that are not where they should be, `home_unwritable`,
+   * `temporal_unreachable` or `server_unavailable`
    */
   static async open(invocation: Invocation, config?: Config, session?: SessionId): Promise<Workplace> {
     const loaded = config ?? (await invocation.loadConfig()).config;
     const configured = loaded.temporal;
+    const keys = loadKeys(loaded.encryption, invocation.environment);
     const home = ensureFolder(cadreHome(invocation.environment));
     const record = session === undefined ? undefined : await new SessionFiles(home).read(session);
     const temporal = configured.address === undefined ? { ...placeOf(record), ...configured } : configured;
-    const link = await TemporalLink.open({ temporal, home, output: invocation.output });
+    const link = await TemporalLink.open({ temporal, home, output: invocation.output, keys });
     return new Workplace(invocation, loaded, home, link);
   }
 
@@ -61,17 +66,24 @@ export class Workplace {
     return { address, ...(namespace === undefined ? {} : { namespace }) };
   }
 
+  /** What workers find the keys of models in; those of encryption stand in no environment that a tool may get. */
+  get workerEnvironment(): Environment {
+    const { [this.config.encryption?.key_env ?? '']: _keys, ...environment } = this.#invocation.environment;
+    return environment;
+  }
+
   get surroundings(): Surroundings {
-    const { output, environment } = this.#invocation;
+    const { output } = this.#invocation;
     return {
       startWorker: async (queue, { workflowsOnly }) => {
+        await this.#requireKeys(queue.slice(LOCAL.length) as SessionId);
         const { createWorker } = await import('../worker/create-worker.ts');
         return this.link.reach(() =>
           createWorker({
             ...this.link.connectOptions,
             queue,
             stateDir: this.home,
-            environment,
+            environment: this.workerEnvironment,
             workflowsOnly,
             graceMs: GRACE_MS,
             onLog: (line) => output.debug(line),
@@ -110,6 +122,24 @@ export class Workplace {
     return serveWhileNeeded(local, mode, this.surroundings, () =>
       this.link.reach((client) => action(client.get(id))),
     );
+  }
+
+  /**
+   * A worker that lacks a key of the session could do nothing for it. From here on it may be this process's key, too,
+   * that its payloads are sealed with.
+   */
+  async #requireKeys(id: SessionId): Promise<void> {
+    const record = await this.files.read(id);
+    if (record === undefined) return;
+    const { encryption: ring } = this.link.connectOptions;
+    const { key_ids = [] } = record;
+    const missing = key_ids.find((key) => ring?.keys.has(key) !== true);
+    if (missing !== undefined) {
+      const problem = `session ${id} is sealed with the key ${missing}, which is not here.`;
+      throw new CadreError('key_missing', problem, { hint: missingKeyHint(missing) });
+    }
+    if (ring === undefined || key_ids.includes(ring.current)) return;
+    await this.files.write({ ...record, key_ids: [...key_ids, ring.current] });
   }
 
   /** Removes what this machine keeps of sessions that the server has forgotten; what others hold is left alone. */

@@ -8,7 +8,14 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure, NamespaceNotFoundError } from '@temporalio/common';
-import { type AgentId, CadreError, ERROR_CODES, type ErrorCode, sealedReason } from '../protocol/index.ts';
+import {
+  type AgentId,
+  CadreError,
+  ERROR_CODES,
+  type ErrorCode,
+  missingKeyHint,
+  sealedReason,
+} from '../protocol/index.ts';
 
 const CANCELLED = 1;
 const INVALID_ARGUMENT = 3;
@@ -59,7 +66,7 @@ export function requireKey<T>(agent: AgentId, answer: T): T {
   const sealed = sealedReason(answer);
   if (sealed === undefined) return answer;
   throw new CadreError('key_missing', `agent ${agent} cannot be read: ${sealed.reason}.`, {
-    hint: `Add the key ${sealed.key_id} to what [encryption] of the configuration names (key_env or key_file).`,
+    hint: missingKeyHint(sealed.key_id),
   });
 }
 

@@ -5,3 +5,8 @@ export interface KeyRing {
   /** 32 bytes each, by id: every one of them opens what it has sealed. */
   keys: ReadonlyMap<string, Uint8Array>;
 }
+
+/** What to do about a key that is missing. */
+export function missingKeyHint(key: string): string {
+  return `Add the key ${key} to what [encryption] of the configuration names (key_env or key_file): docs/encryption.md.`;
+}

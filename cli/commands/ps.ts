@@ -26,10 +26,14 @@ export default function ps(
         agent.model,
         agent.source?.kind.replace('_', '-') ?? '',
         formatDuration(Math.max(0, Date.now() - Date.parse(agent.ended_at ?? agent.started_at))),
-        oneLine(agent.task ?? '', 60),
+        oneLine(agent.task ?? sealedNote(agent.missing_key), 60),
       ]);
       return columns([['AGENT', 'ROLE', 'STATUS', 'MODEL', 'SOURCE', 'SINCE', 'TASK'], ...rows]).join('\n');
     });
     return EXIT.done;
   });
+}
+
+function sealedNote(key: string | undefined): string {
+  return key === undefined ? '' : `(sealed with the key ${key}, which is not here)`;
 }

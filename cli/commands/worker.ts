@@ -6,6 +6,7 @@ import { holdOnClosedOutput } from '../closed-output.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
+import type { Output } from '../output.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
 import { Serving } from '../serving/serving.ts';
 import { Workplace } from '../workplace.ts';
@@ -69,7 +70,7 @@ async function untilClosed(place: Workplace, session: SessionId, signal: AbortSi
 }
 
 async function serveQueue(
-  { output, environment }: Invocation,
+  { output }: Invocation,
   place: Workplace,
   queue: string,
   tools: Tool[],
@@ -80,15 +81,31 @@ async function serveQueue(
     ...place.link.connectOptions,
     queue,
     stateDir: place.home,
-    environment,
+    environment: place.workerEnvironment,
     tools,
     onLog: (line) => output.warn(line),
   });
   output.info(`Working for the queue ${queue} at ${place.link.client.address}; Ctrl-C stops it.`);
+  void tellMissingKeys(output, place, queue).catch(() => {});
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   await Promise.race([stopped, serving.done]);
   output.info('Stopping: what runs gets 10 s to finish.');
   await serving.stop();
+}
+
+/** So many of the newest open agents are looked at. */
+const LOOKED_AT = 200;
+
+/** Agents of the queue that this worker cannot work for: they wait for one that has the key. */
+async function tellMissingKeys(output: Output, place: Workplace, queue: string): Promise<void> {
+  const agents = await place.link.client.list({ limit: LOOKED_AT });
+  const sealed = agents.filter((agent) => agent.queue === queue && agent.missing_key !== undefined);
+  const [first] = sealed;
+  if (first === undefined) return;
+  const keys = [...new Set(sealed.map((agent) => agent.missing_key))].join(', ');
+  output.warn(
+    `${sealed.length} open agents of ${queue}, such as ${first.agent_id}, are sealed with keys that are not here (${keys}): they wait for a worker that has them. Add them to what [encryption] of the configuration names.`,
+  );
 }
 
 /** @throws CadreError `usage` for a module that cannot be loaded or brings no tools */

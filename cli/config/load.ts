@@ -85,10 +85,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const notices = invalid.map(({ where, message }) => `${where}: ignored ${message}`);
   if (repository !== undefined && ignored.length > 0) notices.push(ignoredNotice(repository.show, ignored));
   notices.push(
-    ...notYetAvailable(
-      config,
-      (key) => origins.has(key) || [...origins.keys()].some((k) => k.startsWith(`${key}.`)),
-    ),
+    ...notYetAvailable((key) => origins.has(key) || [...origins.keys()].some((k) => k.startsWith(`${key}.`))),
   );
   return {
     config,

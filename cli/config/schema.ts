@@ -90,7 +90,14 @@ const settings = {
     })
     .prefault({}),
   encryption: z
-    .strictObject({ key_env: name.optional(), key_file: name.optional(), key_id: name.optional() })
+    .strictObject({
+      key_env: name
+        .regex(/^[A-Za-z_]\w*$/, 'the name of an environment variable, not the key itself')
+        .optional()
+        .describe('The environment variable that holds the keys'),
+      key_file: name.optional().describe('The file that holds the keys'),
+      key_id: name.regex(/^[\w.-]{1,64}$/, 'letters, digits, dots, - and _; at most 64').optional(),
+    })
     .optional(),
 };
 

@@ -26,6 +26,8 @@ export interface Surroundings {
 const LOOK_MS = 500;
 const RETRY_MS = 1_000;
 const TRIES = 5;
+/** What trying again would not mend. */
+const NO_USE: readonly string[] = ['config_invalid', 'key_missing'];
 /** A worker that lived this long was a good one: its failure counts as the first. */
 const GOOD_MS = 30_000;
 
@@ -92,7 +94,7 @@ export class Serving {
         failures = Date.now() - begun > GOOD_MS ? 1 : failures + 1;
         // Without a server there is nothing to give up for: it may come back, and so does its owner.
         const unreachable = error instanceof CadreError && error.code === 'temporal_unreachable';
-        const wrong = error instanceof CadreError && error.code === 'config_invalid';
+        const wrong = error instanceof CadreError && NO_USE.includes(error.code);
         if (wrong || (failures >= TRIES && !unreachable)) throw error;
         this.#around.trouble(`the worker stopped (${messageOf(error)}); trying again`);
         await this.#pause(RETRY_MS);

@@ -11,6 +11,8 @@ export interface SessionRecord {
   /** The server it was started on, where that is not the embedded one. */
   address?: string;
   namespace?: string;
+  /** Ids of the keys that its payloads may be sealed with. */
+  key_ids?: string[];
 }
 
 /** Files that nobody has written for so long are looked at. */

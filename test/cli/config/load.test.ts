@@ -221,12 +221,6 @@ test('empty variables count as unset', async () => {
   expect(config.model_providers).toEqual({});
 });
 
-test('encryption is refused rather than silently left out', async () => {
-  await expect(load({ [USER]: '[encryption]\nkey_env = "K"' })).rejects.toMatchObject({
-    code: 'config_invalid',
-  });
-});
-
 test('settings without effect yet are named', async () => {
   const { notices } = await load({ [USER]: '[mcp_servers.files]\ncommand = "x"' });
   expect(notices).toEqual(['[mcp_servers] has no effect in this version']);
