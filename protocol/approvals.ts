@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { AgentId } from './ids.ts';
+import { type AgentId, NAMED_ID_MAX } from './ids.ts';
+import { REASON_MAX } from './message-size.ts';
 
 export const DECISIONS = ['approve', 'approve_for_session', 'deny', 'abort'] as const;
 export type Decision = (typeof DECISIONS)[number];
@@ -87,9 +88,9 @@ export interface Verdict {
 
 /** Payload of the update `decide_approval`. */
 export const decideApprovalSchema = z.strictObject({
-  approval_id: z.string().min(1).max(600),
+  approval_id: z.string().min(1).max(NAMED_ID_MAX),
   decision: z.enum(DECISIONS),
-  reason: z.string().max(2_000).optional(),
+  reason: z.string().max(REASON_MAX).optional(),
 });
 export type DecideApproval = z.infer<typeof decideApprovalSchema>;
 

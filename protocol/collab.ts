@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messagePartsSchema, messageTextSchema } from './message-size.ts';
+import { messagePartsSchema, messageTextSchema, requireOneMessage } from './message-size.ts';
 import { REASONING_EFFORTS } from './settings.ts';
 
 /** A tool that works on the tree of agents; its arguments are checked before the workflow sees the call. */
@@ -11,15 +11,6 @@ export interface OperationTool {
 
 const message = messageTextSchema.optional();
 const items = messagePartsSchema.optional();
-
-const oneInput = <T extends { message?: string | undefined; items?: unknown[] | undefined }>(
-  input: T,
-): boolean => (input.message === undefined) !== (input.items === undefined);
-const notBlank = <T extends { message?: string | undefined; items?: unknown[] | undefined }>(
-  input: T,
-): boolean => (input.message === undefined ? (input.items?.length ?? 1) > 0 : input.message.trim() !== '');
-const ONE_INPUT = { error: 'give either message or items' };
-const NOT_BLANK = { error: 'the input is empty' };
 
 export const spawnAgentArguments = z
   .strictObject({
@@ -40,8 +31,7 @@ export const spawnAgentArguments = z
     max_steps: z.int().positive().optional(),
     max_runtime_ms: z.int().positive().optional(),
   })
-  .refine(oneInput, ONE_INPUT)
-  .refine(notBlank, NOT_BLANK);
+  .superRefine(requireOneMessage);
 export type SpawnAgentArguments = z.infer<typeof spawnAgentArguments>;
 
 const agentId = z.string().min(1).describe('Id or name of the agent');
@@ -53,8 +43,7 @@ export const sendInputArguments = z
     items,
     interrupt: z.boolean().default(false).describe('Stop what it does now and start over with this input'),
   })
-  .refine(oneInput, ONE_INPUT)
-  .refine(notBlank, NOT_BLANK);
+  .superRefine(requireOneMessage);
 export type SendInputArguments = z.infer<typeof sendInputArguments>;
 
 export const waitArguments = z.strictObject({

@@ -9,6 +9,13 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const ROOT = /^a[0-9a-hjkmnp-tv-z]{12}$/;
 const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+/** How many levels there may be below a root, whatever a session is set to. */
+export const DEPTH_MAX = 16;
+/** No id of an agent is longer: that of a root, and a slash and a name for each level. */
+export const AGENT_ID_MAX = 13 + DEPTH_MAX * (1 + 64);
+/** Nor is the name of what an agent asks for or sends: its id, a mark, and a number. */
+export const NAMED_ID_MAX = AGENT_ID_MAX + 40;
+
 const TIME_CHARS = 9;
 const RANDOM_CHARS = 3;
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { DEPTH_MAX } from './ids.ts';
 
 const count = (max: number) => z.int().positive().max(max);
 
 /** `[agents]` of the configuration: what bounds a session and its agents. Times in milliseconds. */
 export const limitsSchema = z.strictObject({
-  max_depth: z.int().min(0).max(16).default(3),
+  max_depth: z.int().min(0).max(DEPTH_MAX).default(3),
   max_threads: count(200).default(12),
   count: z.enum(['running', 'open']).default('running'),
   when_full: z.enum(['error', 'queue']).default('error'),

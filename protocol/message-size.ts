@@ -4,6 +4,12 @@ import { type ContentPart, contentPartSchema } from './items.ts';
 /** What one message may be, in bytes of UTF-8: more than any model reads at once, and less than Temporal refuses. */
 export const MESSAGE_BYTES_MAX = 1_000_000;
 
+/** How many parts one message may have. */
+export const MESSAGE_PARTS_MAX = 1_000;
+
+/** How many characters the reason of an interrupt, a closing or a decision may have. */
+export const REASON_MAX = 2_000;
+
 /** What helps where a message is too large. */
 export const LARGE_MESSAGE_HINT =
   'Put it into a file in the working directory, and name the file: the agent reads what it needs.';
@@ -32,5 +38,32 @@ function requireFitting(message: string | ContentPart[], context: z.RefinementCt
 
 /** A text that goes to an agent. */
 export const messageTextSchema = z.string().superRefine(requireFitting);
-/** The same as a list of parts. */
-export const messagePartsSchema = z.array(contentPartSchema).superRefine(requireFitting);
+/** The same as a list of parts; what a tool call may give is what an agent takes. */
+export const messagePartsSchema = z
+  .array(contentPartSchema)
+  .min(1)
+  .max(MESSAGE_PARTS_MAX)
+  .superRefine(requireFitting);
+
+/** Whether there is nothing to act on: no text but blanks, and nothing else. */
+export function isBlank(message: string | readonly ContentPart[]): boolean {
+  if (typeof message === 'string') return message.trim() === '';
+  return message.every((part) => part.type === 'text' && part.text.trim() === '');
+}
+
+interface MessageOrParts {
+  message?: string | undefined;
+  items?: ContentPart[] | undefined;
+}
+
+/** For what takes a message or the parts of one: exactly one of the two, and something in it. */
+export function requireOneMessage({ message, items }: MessageOrParts, context: z.RefinementCtx): void {
+  if ((message === undefined) === (items === undefined)) {
+    context.addIssue({ code: 'custom', message: 'give either message or items' });
+  } else if (isBlank(message ?? items ?? [])) {
+    context.addIssue({
+      code: 'custom',
+      message: `${message === undefined ? 'items are' : 'message is'} blank`,
+    });
+  }
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { messagePartsSchema, messageTextSchema } from './message-size.ts';
+import { AGENT_ID_MAX, agentIdSchema, NAMED_ID_MAX } from './ids.ts';
+import { messagePartsSchema, messageTextSchema, REASON_MAX, requireOneMessage } from './message-size.ts';
 
 /** Names of what a person may send from the Temporal Web UI or CLI. */
 export const WORKFLOW_TYPE = 'agent';
@@ -25,23 +26,26 @@ export const QUERIES = {
   settings: '_settings',
 } as const;
 
-const reason = z.string().max(2_000).optional();
+const reason = z.string().max(REASON_MAX).optional();
 
 export const sendInputSchema = z
   .strictObject({
     message: messageTextSchema.optional(),
-    items: messagePartsSchema.min(1).max(1_000).optional(),
+    items: messagePartsSchema.optional(),
     interrupt: z.boolean().optional().describe('Stop the running turn first'),
-    from: z.string().max(512).optional().describe('The agent that sends it; a person leaves this out'),
-    id: z.string().min(1).max(200).optional().describe('The same id twice is delivered once'),
+    from: z
+      .string()
+      .max(AGENT_ID_MAX)
+      .optional()
+      .describe('The agent that sends it; a person leaves this out'),
+    id: z.string().min(1).max(NAMED_ID_MAX).optional().describe('The same id twice is delivered once'),
   })
-  .refine((input) => (input.message === undefined) !== (input.items === undefined), {
-    error: 'give either message or items',
-  })
-  .refine((input) => input.message === undefined || input.message.trim() !== '', {
-    error: 'message is blank',
-  });
+  .superRefine(requireOneMessage);
 export type SendInput = z.infer<typeof sendInputSchema>;
+/** Who has sent it, under which id, where that was an agent; whatever the rest is like. */
+export const sentByAgentSchema = z
+  .object({ from: agentIdSchema, id: z.string() })
+  .refine(({ from, id }) => id.startsWith(`${from}#`));
 /** The same as people send it: a bare string is the message. */
 export const sendInputPayloadSchema = z.preprocess(
   (payload) => (typeof payload === 'string' ? { message: payload } : payload),
@@ -122,7 +126,7 @@ export const operateSchema = z.discriminatedUnion('operation', [
   /** Asked of the root: brings back a closed agent of its session, and with `recursive` what was open below it. */
   z.strictObject({
     operation: z.literal('resume'),
-    agent_id: z.string().min(1).max(600),
+    agent_id: z.string().min(1).max(AGENT_ID_MAX),
     recursive: z.boolean().default(false),
   }),
   /** Asked of any agent: a tool call as if its model had made it; arguments as JSON text. */

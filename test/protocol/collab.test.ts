@@ -1,11 +1,16 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   closeAgentArguments,
   collabTools,
+  parsePayload,
   sendInputArguments,
+  sendInputSchema,
   spawnAgentArguments,
   waitArguments,
 } from '../../protocol/index.ts';
+
+const parts = (count: number) => Array.from({ length: count }, () => ({ type: 'text', text: 'x' }));
 
 describe('the arguments of collab', () => {
   test.each([
@@ -17,6 +22,9 @@ describe('the arguments of collab', () => {
     ],
     ['spawn_agent with a blank message', spawnAgentArguments, { message: ' \n' }],
     ['spawn_agent with no items', spawnAgentArguments, { items: [] }],
+    ['spawn_agent with blank items', spawnAgentArguments, { items: [{ type: 'text', text: ' \n' }] }],
+    ['send_input with blank items', sendInputArguments, { id: 'x', items: [{ type: 'text', text: '' }] }],
+    ['send_input with too many items', sendInputArguments, { id: 'x', items: parts(1_001) }],
     ['spawn_agent with an unknown effort', spawnAgentArguments, { message: 'a', reasoning_effort: 'huge' }],
     ['spawn_agent with no steps at all', spawnAgentArguments, { message: 'a', max_steps: 0 }],
     ['spawn_agent with an unknown argument', spawnAgentArguments, { message: 'a', colour: 'red' }],
@@ -38,6 +46,38 @@ describe('the arguments of collab', () => {
       message: 'a',
       interrupt: false,
     });
+  });
+
+  test('take an image without a word', () => {
+    const items = [
+      { type: 'text', text: '' },
+      { type: 'image', image_url: 'https://example.com/a.png' },
+    ];
+    expect(spawnAgentArguments.safeParse({ items }).success).toBe(true);
+    expect(sendInputArguments.safeParse({ id: 'worker-1', items }).success).toBe(true);
+  });
+
+  test('let nothing through that the receiver of an input refuses', () => {
+    const text = fc.constantFrom('', ' ', 'x', 'x'.repeat(600_000));
+    const part = fc.oneof(
+      fc.record({ type: fc.constant('text'), text }),
+      fc.record({ type: fc.constant('local_image'), path: text }),
+      fc.record({ type: fc.constant('mention'), name: text, path: text }),
+    );
+    const many = fc.integer({ min: 999, max: 1_002 }).map(parts);
+    const input = fc.oneof(
+      fc.record({ message: text }),
+      fc.record({ items: fc.array(part, { maxLength: 3 }) }),
+      fc.record({ items: many }),
+    );
+    fc.assert(
+      fc.property(input, (given) => {
+        const { success } = sendInputArguments.safeParse({ id: 'worker-1', ...given });
+        expect(parsePayload(sendInputSchema, given).ok).toBe(success);
+        expect(spawnAgentArguments.safeParse(given).success).toBe(success);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   test('take times out of range, which the wait clamps', () => {

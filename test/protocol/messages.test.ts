@@ -1,14 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  childId,
+  DEPTH_MAX,
+  decideApprovalSchema,
   eventsQuerySchema,
   interruptSchema,
   isUndecodable,
   itemsQuerySchema,
   NOTE_MAX,
+  newRootId,
   normalizeNote,
+  operateSchema,
   parsePayload,
   sendInputSchema,
+  sentByAgentSchema,
   setNoteSchema,
 } from '../../protocol/index.ts';
 
@@ -34,6 +40,7 @@ describe('the payload of send_input', () => {
     ['neither message nor items', {}, 'give either message or items'],
     ['both', { message: 'a', items: [{ type: 'text', text: 'b' }] }, 'give either message or items'],
     ['a blank message', { message: ' \n' }, 'message is blank'],
+    ['blank parts', { items: [{ type: 'text', text: ' ' }] }, 'items are blank'],
     ['no part at all', { items: [] }, 'items: '],
     ['an unknown part', { items: [{ type: 'video' }] }, 'items.0.type: '],
     ['an unknown key', { message: 'a', urgent: true }, 'urgent'],
@@ -45,6 +52,18 @@ describe('the payload of send_input', () => {
     ['a number', 7, ''],
   ])('is refused with %s, saying where', (_name, payload, reason) => {
     expect(reasonOf(payload)).toContain(reason);
+  });
+
+  test('is taken from the deepest agent with the longest names', () => {
+    let from = newRootId(0, Math.random);
+    for (let depth = 0; depth < DEPTH_MAX; depth++) from = childId(from, 'x'.repeat(64));
+    const id = `${from}#i${Number.MAX_SAFE_INTEGER}`;
+    expect(reasonOf({ message: 'a', from, id })).toBeUndefined();
+    expect(sentByAgentSchema.safeParse({ from, id, message: 7 })).toMatchObject({ data: { from, id } });
+    expect(sentByAgentSchema.safeParse({ from, id: 'mine' }).success).toBe(false);
+    expect(parsePayload(decideApprovalSchema, { approval_id: id, decision: 'deny' }).ok).toBe(true);
+    const resume = { operation: 'resume', agent_id: from };
+    expect(parsePayload(operateSchema, resume).ok).toBe(true);
   });
 
   test('that could not be decoded is refused with its encoding', () => {
