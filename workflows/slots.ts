@@ -82,7 +82,7 @@ export class Slots {
   reserve(claim: Claim, queue: boolean): SlotOutcome {
     if (this.#lent.has(claim.agent) || this.#take(claim)) return GRANTED;
     if (queue) {
-      if (placeOf(this.#queue, claim) < 0) this.#queue.push(claim);
+      if (!this.#queue.some((waiting) => waiting.agent === claim.agent)) this.#queue.push(claim);
       return QUEUED;
     }
     const holders = [...this.#working].join(', ');
@@ -126,13 +126,12 @@ export class Slots {
     return this.#grant();
   }
 
-  /** Asked by the agent that is about to work; whoever asked for it before, this is the request that it waits for. */
+  /** Asked by the agent that is about to work. It has one place in its line, but every request of its is answered. */
   reclaim(claim: Claim): SlotOutcome {
     if (this.#take(claim)) return GRANTED;
     const line = this.#lent.has(claim.agent) ? this.#reclaiming : this.#queue;
-    const place = placeOf(line, claim);
-    if (place < 0) line.push(claim);
-    else line[place] = claim;
+    const last = line.findLastIndex((waiting) => waiting.agent === claim.agent);
+    line.splice(last < 0 ? line.length : last + 1, 0, claim);
     return QUEUED;
   }
 
@@ -159,11 +158,12 @@ export class Slots {
   #grant(): Claim[] {
     const granted: Claim[] = [];
     while (this.#free > 0) {
-      const claim = this.#reclaiming.shift() ?? this.#queue.shift();
-      if (claim === undefined) break;
-      this.#lent.delete(claim.agent);
-      this.#working.add(claim.agent);
-      granted.push(claim);
+      const line = this.#reclaiming.length > 0 ? this.#reclaiming : this.#queue;
+      const agent = line[0]?.agent;
+      if (agent === undefined) break;
+      this.#lent.delete(agent);
+      this.#working.add(agent);
+      granted.push(...line.splice(0, runOf(line, agent)));
     }
     return granted;
   }
@@ -179,9 +179,10 @@ export class Slots {
   }
 }
 
-/** One place in a line for each agent: one for which somebody asks again keeps it. */
-function placeOf(line: Claim[], claim: Claim): number {
-  return line.findIndex((waiting) => waiting.agent === claim.agent);
+/** How many claims at the head of a line are of that agent. */
+function runOf(line: Claim[], agent: AgentId): number {
+  const next = line.findIndex((waiting) => waiting.agent !== agent);
+  return next < 0 ? line.length : next;
 }
 
 function refused(code: ErrorBody['code'], message: string, hint: string): SlotOutcome {

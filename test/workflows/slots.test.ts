@@ -5,7 +5,13 @@ import { type Claim, type SlotOutcome, Slots } from '../../workflows/slots.ts';
 import { agentId } from './agent-views.ts';
 
 const [A, B, C, D] = ['a', 'b', 'c', 'd'].map(agentId) as [AgentId, AgentId, AgentId, AgentId];
-const limits = (change = {}) => ({ max_threads: 1, max_agents: 200, count: 'running' as const, ...change });
+type SlotLimits = ConstructorParameters<typeof Slots>[0];
+const limits = (change: Partial<SlotLimits> = {}): SlotLimits => ({
+  max_threads: 1,
+  max_agents: 200,
+  count: 'running',
+  ...change,
+});
 const claim = (agent: AgentId, requestId = `${agent}#r1`): Claim => ({ agent, requestId });
 const GRANTED = { outcome: 'granted' };
 const QUEUED = { outcome: 'queued' };
@@ -55,14 +61,14 @@ describe('the ledger of slots', () => {
     expect(slots.turnEnded(C)).toEqual([]);
   });
 
-  test('keeps the place of an agent that asks itself, and answers its own request', () => {
+  test('keeps the place of an agent that asks itself, and answers its own request, too', () => {
     const slots = new Slots(limits());
     slots.reserve(claim(A), true);
     slots.reserve(claim(B, 'of a sender'), true);
     slots.reserve(claim(C), true);
     slots.reclaim(claim(B, 'of its own'));
     slots.reserve(claim(B, 'of another sender'), true);
-    expect(slots.turnEnded(A)).toEqual([claim(B, 'of its own')]);
+    expect(slots.turnEnded(A)).toEqual([claim(B, 'of a sender'), claim(B, 'of its own')]);
     expect(slots.turnEnded(B)).toEqual([claim(C)]);
   });
 
@@ -77,14 +83,15 @@ describe('the ledger of slots', () => {
     expect(slots.turnEnded(A)).toEqual([claim(C)]);
   });
 
-  test('answers only the newest of two reclaims, and holds one slot for them', () => {
+  test('answers both of two reclaims, and holds one slot for them', () => {
     const slots = new Slots(limits());
     slots.reserve(claim(A), true);
     slots.reserve(claim(B), true);
     slots.lend(A);
-    slots.reclaim(claim(A, 'before the interrupt'));
-    slots.reclaim(claim(A, 'after it'));
-    expect(slots.turnEnded(B)).toEqual([claim(A, 'after it')]);
+    slots.reclaim(claim(A, 'of a call'));
+    slots.reclaim(claim(A, 'of the call beside it'));
+    expect(slots.turnEnded(B)).toEqual([claim(A, 'of a call'), claim(A, 'of the call beside it')]);
+    expect(slots.used).toBe(1);
     slots.reserve(claim(C), true);
     expect(slots.turnEnded(A)).toEqual([claim(C)]);
     expect(slots.turnEnded(C)).toEqual([]);
@@ -140,6 +147,8 @@ const acts = [
   'start turn',
   'end turn',
   'close',
+  'crash',
+  'resume',
   'lend',
   'reclaim',
   'cancel spawn',
@@ -153,16 +162,17 @@ const histories = fc.array(fc.record({ act: fc.constantFrom(...acts), who: fc.na
 /** Plays agents that follow the rules against the ledger, and keeps its own account of who was promised what. */
 class Account {
   slots: Slots;
-  readonly #limits: ReturnType<typeof limits>;
+  readonly #limits: SlotLimits;
   readonly working = new Set<AgentId>();
   readonly lending = new Set<AgentId>();
   /** Who waits for a slot, in order, under which request. */
   readonly owed: { claim: Claim; reclaims: boolean }[] = [];
   readonly born = new Set<AgentId>();
+  readonly closed = new Set<AgentId>();
   #spawned = 0;
   #requests = 0;
 
-  constructor(limited: ReturnType<typeof limits>) {
+  constructor(limited: SlotLimits) {
     this.#limits = limited;
     this.slots = new Slots(limited);
   }
@@ -184,7 +194,7 @@ class Account {
       }
       case 'send':
       case 'send or queue':
-        if (!this.born.has(agent)) return;
+        if (!this.#isOpen(agent)) return;
         // To one that works, waits or lends nothing changes: it goes on by itself.
         if (this.lending.has(agent))
           expect(this.slots.reserve(request, act === 'send or queue')).toEqual(GRANTED);
@@ -193,23 +203,44 @@ class Account {
         return;
       case 'start turn':
       case 'reclaim':
-        if (!this.born.has(agent) || (act === 'reclaim' && !this.lending.has(agent))) return;
+        if (!this.#isOpen(agent) || (act === 'reclaim' && !this.lending.has(agent))) return;
         this.#take(this.slots.reclaim(request), request, this.lending.has(agent));
         return;
       case 'end turn':
-        if (this.working.has(agent) || this.lending.has(agent))
-          this.#leave(agent, this.slots.turnEnded(agent));
+        if (!this.working.has(agent) && !this.lending.has(agent)) return;
+        // Where open agents hold slots, it keeps its own.
+        if (this.#holdOpen) expect(this.slots.turnEnded(agent)).toEqual([]);
+        else this.#leave(agent, this.slots.turnEnded(agent));
         return;
       case 'close':
+        if (this.born.has(agent)) this.closed.add(agent);
         this.#leave(agent, this.slots.closed(agent));
         return;
+      case 'crash':
+        // Whoever notices says so, and so does whoever ends what is left: more than once, and whatever it was doing.
+        if (this.born.has(agent)) this.closed.add(agent);
+        this.#leave(agent, this.slots.closed(agent));
+        expect(this.slots.closed(agent)).toEqual([]);
+        return;
+      case 'resume':
+        // It takes a slot again only where open agents hold them.
+        if (!this.closed.delete(agent) || !this.#holdOpen) return;
+        this.#take(this.slots.reserve(request, true), request);
+        this.play('start turn', agent);
+        return;
       case 'cancel spawn':
-        if (!this.born.delete(agent)) return;
+        if (!this.#isOpen(agent)) return;
+        this.born.delete(agent);
         this.#spawned--;
         this.#leave(agent, this.slots.cancelSpawn(agent));
         return;
       case 'lend':
-        if (!this.working.delete(agent)) return;
+        if (!this.working.has(agent)) return;
+        if (this.#holdOpen) {
+          expect(this.slots.lend(agent)).toEqual([]);
+          return;
+        }
+        this.working.delete(agent);
         this.lending.add(agent);
         this.#grant(this.slots.lend(agent));
         return;
@@ -219,40 +250,57 @@ class Account {
     }
   }
 
-  /** Under the request of whoever asked first, or, once it has asked itself, its own. */
+  get #holdOpen(): boolean {
+    return this.#limits.count === 'open';
+  }
+
+  #isOpen(agent: AgentId): boolean {
+    return this.born.has(agent) && !this.closed.has(agent);
+  }
+
+  /** Under the request of whoever asked first and, once it has asked itself, its own. */
   #waits(agent: AgentId): boolean {
     return this.owed.some(({ claim }) => claim.agent === agent);
   }
 
   #take(outcome: SlotOutcome, request: Claim, reclaims = false): void {
-    const waiting = this.owed.findIndex(({ claim }) => claim.agent === request.agent);
+    const last = this.owed.findLastIndex(({ claim }) => claim.agent === request.agent);
     if (outcome.outcome === 'refused') return;
     if (outcome.outcome === 'granted') {
       this.working.add(request.agent);
       this.lending.delete(request.agent);
-      if (waiting >= 0) this.owed.splice(waiting, 1);
-    } else if (waiting >= 0) {
-      this.owed[waiting] = { claim: request, reclaims };
+      this.#forget(request.agent);
     } else {
-      this.owed.push({ claim: request, reclaims });
+      this.owed.splice(last < 0 ? this.owed.length : last + 1, 0, { claim: request, reclaims });
     }
   }
 
   #leave(agent: AgentId, granted: Claim[]): void {
     this.working.delete(agent);
     this.lending.delete(agent);
-    const waiting = this.owed.findIndex(({ claim }) => claim.agent === agent);
-    if (waiting >= 0) this.owed.splice(waiting, 1);
+    this.#forget(agent);
     this.#grant(granted);
   }
 
+  #forget(agent: AgentId): void {
+    for (let at = this.owed.length - 1; at >= 0; at--) {
+      if (this.owed[at]?.claim.agent === agent) this.owed.splice(at, 1);
+    }
+  }
+
   #grant(granted: Claim[]): void {
+    let previous: AgentId | undefined;
     for (const claim of granted) {
-      const next = this.owed.find(({ reclaims }) => reclaims) ?? this.owed[0];
+      // Every request of one agent is answered together.
+      const next =
+        this.owed.find(({ claim: { agent } }) => agent === previous) ??
+        this.owed.find(({ reclaims }) => reclaims) ??
+        this.owed[0];
       expect(claim).toEqual(next?.claim);
       if (next !== undefined) this.owed.splice(this.owed.indexOf(next), 1);
       this.lending.delete(claim.agent);
       this.working.add(claim.agent);
+      previous = claim.agent;
     }
   }
 
@@ -260,7 +308,9 @@ class Account {
     expect(this.working.size).toBeLessThanOrEqual(this.#limits.max_threads);
     expect(this.slots.used).toBe(this.working.size);
     if (this.owed.length > 0) expect(this.working.size).toBe(this.#limits.max_threads);
-    expect(this.slots.busy).toBe(this.working.size + this.lending.size + this.owed.length > 0);
+    const holders = this.#holdOpen ? 0 : this.working.size + this.lending.size;
+    expect(this.slots.busy).toBe(holders + this.owed.length > 0);
+    for (const { claim } of this.owed) expect(this.working.has(claim.agent)).toBe(false);
   }
 }
 
@@ -270,15 +320,16 @@ test('for any order of events no more agents work than may, and whoever waits is
       histories,
       fc.integer({ min: 1, max: 3 }),
       fc.integer({ min: 1, max: 8 }),
-      (history, threads, most) => {
-        const account = new Account(limits({ max_threads: threads, max_agents: most }));
+      fc.constantFrom('running' as const, 'open' as const),
+      (history, threads, most, count) => {
+        const account = new Account(limits({ max_threads: threads, max_agents: most, count }));
         for (const { act, who } of history) {
           account.play(act, agentId(`worker-${who}`));
           account.check();
         }
         for (const agent of [...account.lending]) account.play('reclaim', agent);
         while (account.working.size > 0) {
-          account.play('end turn', [...account.working][0] as AgentId);
+          account.play(count === 'open' ? 'close' : 'end turn', [...account.working][0] as AgentId);
           account.check();
         }
         expect(account.owed).toEqual([]);

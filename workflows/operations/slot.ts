@@ -31,9 +31,27 @@ export function reserveFor(agent: AgentState, receiver: AgentId): Promise<Outcom
   });
 }
 
-/** Takes a slot for this agent's own turn, or takes back the one it has lent, however long that takes. */
+/**
+ * Takes a slot for this agent's own turn, or takes back the one it has lent, however long that takes. Calls that ask
+ * for it side by side ask together.
+ */
 export async function takeSlot(agent: AgentState): Promise<void> {
   if (agent.isRoot) return;
+  agent.reclaiming ??= reclaim(agent);
+  await agent.reclaiming;
+}
+
+async function reclaim(agent: AgentState): Promise<void> {
+  try {
+    await untilReclaimed(agent);
+  } finally {
+    agent.reclaiming = undefined;
+  }
+  // A call that has begun to wait meanwhile had nothing to lend.
+  if (agent.lenders > 0 || agent.step?.slotLent === true) tell(agent, { kind: 'lend', agent_id: agent.id });
+}
+
+async function untilReclaimed(agent: AgentState): Promise<void> {
   const requestId = agent.nextId('requests');
   const answer = await ask(agent, {
     kind: 'reclaim',
@@ -64,7 +82,7 @@ async function untilGranted(agent: AgentState, requestId: string): Promise<void>
 export async function lendingSlot<T>(agent: AgentState, callId: string, wait: () => Promise<T>): Promise<T> {
   if (agent.isRoot || agent.operations.has(callId)) return wait();
   // Calls that go on waiting in a new run have lent it already.
-  if (agent.lenders++ === 0 && agent.step?.slotLent !== true) {
+  if (agent.lenders++ === 0 && agent.step?.slotLent !== true && agent.reclaiming === undefined) {
     tell(agent, { kind: 'lend', agent_id: agent.id });
   }
   let movesOn = false;
