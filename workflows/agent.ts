@@ -14,6 +14,7 @@ import { giveUp, type Past, recall } from './restore.ts';
 import { Stoppable } from './stoppable.ts';
 import { Surface } from './surface.ts';
 import { runTurn } from './turn.ts';
+import { stopped } from './turn-limits.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
 /** The life of one agent: turns, one after the other, until it is closed. */
@@ -94,12 +95,23 @@ async function standInLine(self: AgentState): Promise<void> {
 /** What its role makes of the settings of a root; a child's were resolved by its parent. */
 async function applyRole(self: AgentState, surface: Surface): Promise<void> {
   const work = new Stoppable();
-  const asked = work.scope.run(() => rootRole(self));
-  void self.sideWork.track(
-    asked.then(() => {}),
-    work,
-  );
-  const answer = await asked;
+  const resolved: { answer?: RoleAnswer } = {};
+  const asked = work.scope
+    .run(() => rootRole(self))
+    .then((answer) => {
+      resolved.answer = answer;
+    });
+  void self.sideWork.track(asked, work);
+  while (resolved.answer === undefined) {
+    const running = beginRunning(self);
+    await condition(() => resolved.answer !== undefined || running.stopReason !== undefined);
+    self.running = undefined;
+    // An interrupt ends the turn that waits for the role, and not the reading of it, which the next turn needs.
+    if (self.closing === undefined && running.stopReason !== undefined && self.inbox.hasInput) {
+      endTurn(self, stoppedBefore(self, running));
+    }
+  }
+  const { answer } = resolved;
   if (self.closing !== undefined) return;
   if (answer.ok) {
     self.settings = answer.settings;
@@ -149,8 +161,11 @@ async function nextTurn(
   if (!(await untilDue(self, isDue))) return undefined;
   if (self.closing !== undefined || closesByItself(self)) return undefined;
   if (!wakes()) return 'continue_as_new';
-  await obtainSlot(self, input);
+  const running = beginRunning(self);
+  if (running.stopReason === undefined) await obtainSlot(self, input, running);
+  self.running = undefined;
   if (self.closing !== undefined) return undefined;
+  if (running.stopReason !== undefined) return stoppedBefore(self, running);
   standing.startTurn(Date.now());
   self.emit({ type: 'turn.started', turn: standing.turn });
   self.emitOwnStatus();
@@ -200,10 +215,33 @@ function refusedTurn(self: AgentState, most: number): TurnOutcome {
   return { status: 'errored', message, code: 'limit_turns' };
 }
 
-async function obtainSlot(self: AgentState, input: AgentInput<AgentCarry>): Promise<void> {
+/** From here on the next turn can be stopped; it may have been already, before this agent got to it. */
+function beginRunning(self: AgentState): Stoppable {
+  self.running ??= new Stoppable();
+  return self.running;
+}
+
+/** A turn that was stopped before its first model call: what it was for stands in the conversation. */
+function stoppedBefore(self: AgentState, running: Stoppable): TurnOutcome {
+  self.conversation.append(...self.inbox.drain());
+  self.standing.startTurn(Date.now());
+  self.emit({ type: 'turn.started', turn: self.standing.turn });
+  return stopped(self, running);
+}
+
+/** What it is given once its turn was stopped, it gives back with the end of that. */
+async function obtainSlot(
+  self: AgentState,
+  input: AgentInput<AgentCarry>,
+  running: Stoppable,
+): Promise<void> {
   // One that was only queued asks itself, since the answer may have come before there was anybody to take it.
   if (self.standing.turn === 0 && input.slot === 'granted') return;
-  await takeSlot(self);
+  try {
+    await running.scope.run(() => takeSlot(self));
+  } catch (error) {
+    if (running.stopReason === undefined) throw error;
+  }
 }
 
 /** A one-shot root whose turn has ended, and below which nothing runs. An interrupted one waits for input. */

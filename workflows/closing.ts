@@ -1,6 +1,7 @@
 import { allHandlersFinished, condition } from '@temporalio/workflow';
 import type { AgentId, AgentResult, Usage } from '../protocol/index.ts';
 import { addUsage } from '../protocol/usage.ts';
+import { bodyOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { closeAgent } from './operations/close.ts';
 
@@ -17,7 +18,9 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   agent.children.closeAlong();
   const below = await Promise.all(
     agent.children.open.map((child) =>
-      closeAgent(agent, child.id, { reason: `its parent closes: ${reason}`, keepStatus }),
+      closeAgent(agent, child.id, { reason: `its parent closes: ${reason}`, keepStatus }).catch(
+        (error: unknown) => notClosed(agent, child.id, error),
+      ),
     ),
   );
   const closed: AgentId[] = [...below.flat(), agent.id];
@@ -31,6 +34,12 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   await condition(() => agent.outbox.isEmpty && allHandlersFinished());
   agent.operations.giveUp();
   return resultOf(agent, closed);
+}
+
+/** It could not be ended: that is no reason for this agent to fail instead of closing. */
+function notClosed(agent: AgentState, id: AgentId, error: unknown): AgentId[] {
+  agent.warn(`agent ${id} could not be closed: ${bodyOf(error).message}`);
+  return [];
 }
 
 function resultOf(agent: AgentState, closed: AgentId[]): AgentResult {

@@ -22,6 +22,7 @@ import {
   QUERIES,
   SIGNALS,
   sendInputPayloadSchema,
+  sentByAgentSchema,
   setNoteSchema,
   shutdownSchema,
   UPDATES,
@@ -44,15 +45,31 @@ export function registerHandlers(agent: AgentState): void {
 }
 
 function registerSignals(agent: AgentState): void {
-  const accept = <T>(name: string, schema: z.ZodType<T>, take: (value: T) => void) => {
+  const accept = <T>(
+    name: string,
+    schema: z.ZodType<T>,
+    take: (value: T) => void,
+    refuse: (payload: unknown) => void = () => {},
+  ) => {
     setHandler(defineSignal<[unknown]>(name), (payload) => {
       if (name === INTERNAL_SIGNAL) requireReadable(payload);
       const parsed = parsePayload(schema, payload);
       if (parsed.ok) take(parsed.value);
-      else agent.emit({ type: 'input.rejected', signal: name, reason: parsed.reason });
+      else {
+        agent.emit({ type: 'input.rejected', signal: name, reason: parsed.reason });
+        refuse(payload);
+      }
     });
   };
-  accept(SIGNALS.sendInput, sendInputPayloadSchema, (input) => void takeInput(agent, input));
+  accept(
+    SIGNALS.sendInput,
+    sendInputPayloadSchema,
+    (input) => void takeInput(agent, input),
+    (payload) => {
+      const sender = sentByAgentSchema.safeParse(payload);
+      if (sender.success) agent.orders.push({ type: 'refused_input', ...sender.data });
+    },
+  );
   // People send these two from Temporal's own tools, often without any argument.
   accept(SIGNALS.interrupt, interruptSchema.prefault({}), ({ reason }) => {
     agent.orders.push({ type: 'interrupt', reason: reason ?? 'interrupted by a person' });
@@ -77,7 +94,7 @@ function takeInput(agent: AgentState, input: SendInput): string {
   if (!agent.inbox.accept({ id, content, ...from })) return id;
   agent.emit({ type: 'input.accepted', submission_id: id, ...from });
   if (input.interrupt === true) {
-    agent.orders.push({ type: 'interrupt', reason: 'interrupted by new input' });
+    agent.orders.push({ type: 'interrupt', reason: 'interrupted by new input', forInput: true });
     // At once: the turn that this input starts is not the one to stop.
     followWaiting(agent);
   }

@@ -54,6 +54,11 @@ export class Inbox {
     return true;
   }
 
+  /** One that an agent has sent cannot be taken: to that agent it counts as delivered. */
+  turnAway(from: string, id: string): void {
+    this.#taken.set(from, id);
+  }
+
   announce(notice: ChildNotice): void {
     this.#waiting.push({ kind: 'notice', notice });
   }

@@ -3,9 +3,12 @@ import type { AgentId, Mail, Operate } from '../protocol/index.ts';
 /** What handlers leave for the agent to act on. */
 export type Order =
   | { type: 'mail'; mail: Mail }
-  | { type: 'interrupt'; reason: string }
+  /** `forInput`: some that has come means to go before what the agent does; a turn that has not begun takes it along. */
+  | { type: 'interrupt'; reason: string; forInput?: true }
   | { type: 'operate'; id: string; request: Operate }
   /** Of an agent that this one has started: that life of it has come to an abrupt end. */
   | { type: 'death'; id: AgentId; life: number; reason: string }
+  /** Another agent has sent input that is not taken. */
+  | { type: 'refused_input'; from: AgentId; id: string }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };

@@ -10,6 +10,7 @@ import { takeForLost } from './operations/death.ts';
 import { interruptTurn } from './operations/interrupt.ts';
 import { answerList } from './operations/list.ts';
 import { takeNote } from './operations/note.ts';
+import { turnAwayInput } from './operations/send.ts';
 import type { Order } from './order.ts';
 import { turnAway } from './strays.ts';
 
@@ -51,10 +52,13 @@ async function untilUpdatesAreAnswered(): Promise<void> {
 function follow(agent: AgentState, order: Order): void {
   switch (order.type) {
     case 'interrupt':
-      interruptTurn(agent, order.reason);
+      interruptTurn(agent, order.reason, order.forInput);
       return;
     case 'shutdown':
       beginClosing(agent, order.reason, false);
+      return;
+    case 'refused_input':
+      turnAwayInput(agent, order.from, order.id);
       return;
     case 'report':
       agent.report();

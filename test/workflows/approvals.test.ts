@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Approval, ApprovalNeed, ApprovalsView, Decision } from '../../protocol/index.ts';
 import { eventually } from './eventually.ts';
+import { Gate } from './gate.ts';
 import {
   call,
   lastOutput,
@@ -10,6 +11,8 @@ import {
   type ScriptedTool,
   say,
   spawn,
+  spawned,
+  wait,
   waitForAll,
 } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
@@ -241,4 +244,45 @@ describe.concurrent('approvals', () => {
     expect(started).toEqual({ agent_id: session.idOf('default-1') });
     expect((await session.tree()).agents).toHaveLength(2);
   });
+});
+
+test('two agents for other folders, asked for in one answer while all slots are taken, do not hold up the turn', async () => {
+  const [lent, roleRead, finished] = [new Gate(), new Gate(), new Gate()];
+  const session = await worker().start({
+    limits: { max_threads: 1, when_full: 'queue' },
+    beforeRole: ({ working_directory: folder }) => (folder === '/b' ? roleRead.opened : undefined),
+    script: lines({
+      root: [spawn('asks', 'works'), say('ok')],
+      'default-1': [
+        {
+          calls: ['/a', '/b'].map((working_directory) => ({
+            name: 'spawn_agent',
+            args: { message: 'x', working_directory },
+          })),
+        },
+        ({ items }) => wait(spawned(items), { mode: 'all' }),
+        say('both are there'),
+      ],
+      'default-2': [
+        () => {
+          lent.open();
+          return finished.opened.then(() => say('done'));
+        },
+      ],
+      '*': [say('done')],
+    }),
+  });
+  const [first] = await untilAsked(session);
+  await lent.opened;
+  await decide(session, first?.approval_id ?? '', 'approve');
+  await session.until('default-1', (view) => view.waiting_for === 'slot');
+  roleRead.open();
+  const [second] = await untilAsked(session);
+  await decide(session, second?.approval_id ?? '', 'approve');
+  // What the root sends after it tells that it has arrived.
+  await session.call('set_thread_note', { id: 'default-1', note: 'decided' });
+  await session.until('default-1', (view) => view.note === 'decided');
+  finished.open();
+  expect(await session.untilFinal('default-1')).toMatchObject({ message: 'both are there' });
+  await eventually(async () => expect((await session.tree()).slots?.used).toBe(0));
 });

@@ -29,6 +29,34 @@ async function deepSession(): Promise<ScriptedSession> {
 
 describe.concurrent('close_agent', () => {
   // First, since it takes the longest.
+  test('of a parent comes to its end though the server does not let it terminate a child', async () => {
+    const session = await worker().start({
+      endless: true,
+      script: lines({
+        root: [
+          {
+            calls: ['deaf', 'default'].map((agent_type) => ({
+              name: 'spawn_agent',
+              args: { message: 'x', agent_type },
+            })),
+          },
+          say('ok'),
+        ],
+        'default-1': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    await session.agent().signal('shutdown');
+    expect(await session.result()).toMatchObject({
+      status: 'shutdown',
+      closed: [session.idOf('default-1'), session.id],
+    });
+    expect((await session.eventsOf('warning')).map(({ text }) => text)).toEqual([
+      expect.stringContaining(`agent ${session.idOf('deaf-1')} could not be closed: `),
+    ]);
+    await session.agent('deaf-1').terminate('the test is over');
+  });
+
   test('of an agent that does not acknowledge terminates it after twenty seconds', async () => {
     const session = await worker().start({
       session: { one_shot: true },

@@ -10,6 +10,7 @@ import {
   type Seen,
   say,
   spawn,
+  spawned,
   wait,
   waitForAll,
 } from './script.ts';
@@ -321,4 +322,31 @@ describe.concurrent('a burst of 150 inputs', () => {
     expect(heard(await session.items())).toEqual(['the task', ...expected]);
     expect(outputs(await session.items(), 'look')).toEqual(Array.from({ length: 5 }, () => 'a file'));
   });
+});
+
+test('input of an agent that is not taken blocks neither its sender nor the slot that was reserved for it', async () => {
+  const session = await worker().start({
+    limits: { max_threads: 1 },
+    script: lines({
+      root: [
+        spawn('one'),
+        waitForAll,
+        call('send_input', { id: 'default-1', items: [] }),
+        wait(['default-1']),
+        spawn('two'),
+        ({ items }) => wait(spawned(items), { mode: 'all' }),
+        say('ok'),
+      ],
+      '*': [say('done')],
+    }),
+  });
+  expect(await session.untilFinal()).toMatchObject({ message: 'ok' });
+  const [rejected] = await session.eventsOf('input.rejected', 'default-1');
+  expect(rejected).toMatchObject({ signal: 'send_input', reason: expect.stringContaining('items') });
+  const [, after] = outputs(await session.items(), 'wait');
+  expect(after).toMatchObject({
+    timed_out: false,
+    status: { [session.idOf('default-1')]: { completed: 'done' } },
+  });
+  expect(await session.untilFinal('default-2')).toMatchObject({ message: 'done' });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { REASON_MAX } from '../../protocol/index.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
 import { call, heard, lastOutput, lines, never, outputs, say, spawn, waitForAll } from './script.ts';
@@ -154,6 +155,93 @@ describe.concurrent('an interrupt', () => {
     });
     expect(await session.untilFinal('default-1/default-1')).toMatchObject({ status: 'interrupted' });
     await eventually(async () => expect((await session.tree()).slots?.used).toBe(0));
+  });
+
+  test('reaches all below, however long the reason is', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll],
+        'default-1': [spawn('deeper'), waitForAll],
+        'default-1/default-1': [never],
+      }),
+    });
+    await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+    await interrupted(session, 'root', { reason: 'x'.repeat(REASON_MAX) });
+    for (const name of ['default-1', 'default-1/default-1']) {
+      const { status, message } = await session.untilFinal(name);
+      expect([status, message?.length]).toEqual(['interrupted', REASON_MAX]);
+    }
+  });
+
+  test('ends the turn of an agent that waits for its slot, and what it waited for goes to others', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits: { max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [spawn('one', 'two', 'three'), say('ok')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+        'default-2': [({ items }) => say(`heard ${heard(items).join(', ')}`)],
+        'default-3': [say('done, too')],
+      }),
+    });
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'slot');
+    await session.agent('default-2').executeUpdate('interrupt', { args: [{ reason: 'not now' }] });
+    expect(await session.untilFinal('default-2')).toMatchObject({
+      status: 'interrupted',
+      message: 'not now',
+      turn: 1,
+    });
+    expect((await session.status('default-2')).waiting_for).toBeUndefined();
+    gate.open();
+    expect(await session.untilFinal('default-3')).toMatchObject({ message: 'done, too' });
+    await eventually(async () => expect((await session.tree()).slots?.used).toBe(0));
+    expect(session.asked('default-2')).toEqual([]);
+    await session.send('go on', 'default-2');
+    expect(await session.untilFinal('default-2', 2)).toMatchObject({
+      message: 'heard two, notice: The turn was interrupted: not now, go on',
+    });
+    const announced = heard(await session.items()).filter((text) => text.includes('not now'));
+    expect(announced).toEqual([]);
+  });
+
+  test('with input for an agent that waits for its slot adds to what it is to do', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits: { max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [spawn('one', 'two'), say('ok')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+        'default-2': [({ items }) => say(`heard ${heard(items).join(', ')}`)],
+      }),
+    });
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'slot');
+    await session.send({ message: 'rather this', interrupt: true }, 'default-2');
+    await eventually(async () =>
+      expect(await session.eventsOf('input.accepted', 'default-2')).toHaveLength(1),
+    );
+    gate.open();
+    expect(await session.untilFinal('default-2')).toMatchObject({
+      message: 'heard two, rather this',
+      turn: 1,
+    });
+  });
+
+  test('ends the first turn of a session whose role is still being read, and its next one has it', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      role: 'slow',
+      roles: { slow: { model: 'another' } },
+      beforeRole: () => gate.opened,
+      script: lines({ root: [say('as you like')] }),
+    });
+    await interrupted(session, 'root', { reason: 'wrong task' });
+    expect(await session.status()).toMatchObject({ turn: 1, message: 'wrong task' });
+    await session.send('the right task');
+    await session.until('root', (view) => !view.is_final);
+    gate.open();
+    expect(await session.untilFinal('root', 2)).toMatchObject({ message: 'as you like', model: 'another' });
+    expect(session.asked().map(({ turn }) => turn)).toEqual([2]);
   });
 
   test('passes through an agent that is idle', async () => {

@@ -25,6 +25,7 @@ import {
   type RoleRequest,
   type SessionId,
   sessionOf,
+  type TerminateRequest,
   type ToolAnswer,
   type ToolRequest,
   type Wire,
@@ -36,6 +37,10 @@ export interface Play {
   script: Script;
   tools: Record<string, ScriptedTool>;
   roles: Record<string, Partial<AgentSettings>>;
+  /** Whoever resolves a role waits for this. */
+  beforeRole: (request: RoleRequest) => unknown;
+  /** The server ends no agent of this session. */
+  endless: boolean;
   /** Conversations as their models know them. */
   conversations: Map<AgentId, Item[]>;
   /** What the tools said, by call. */
@@ -86,13 +91,21 @@ export function scriptedActivities(plays: Plays, client: Client) {
       const message = `Temporal keeps ${request.agent_id} no longer.`;
       throw ApplicationFailure.nonRetryable(message, 'agent_not_resumable');
     };
+  const terminate = terminateAgents(client);
   const findClosedAgent = createFindClosedAgent(client);
   const tool = (request: Wire<ToolRequest>) => runTool(playOf(request.agent.session_id), request);
   return {
     model: (request: Wire<ModelRequest>) =>
       beating(() => speak(playOf(request.agent.session_id), request, conversationReader(client))),
-    resolve_role: async (request: RoleRequest) => roleOf(playOf(request.session_id), request),
-    terminate_agents: terminateAgents(client),
+    resolve_role: async (request: RoleRequest) => {
+      const play = playOf(request.session_id);
+      await play.beforeRole(request);
+      return roleOf(play, request);
+    },
+    terminate_agents: async (request: TerminateRequest) => {
+      if (!playOf(sessionOf(request.agent_id)).endless) return terminate(request);
+      throw ApplicationFailure.nonRetryable('the server does not permit it', 'not_permitted');
+    },
     read_snapshot: reading(createReadSnapshot(client)),
     read_items: reading(createReadItems(client)),
     find_closed_agent: async (request: ClosedAgentRequest): Promise<ClosedAgentAnswer> => {

@@ -24,6 +24,9 @@ export interface StartOptions {
   tools?: Play['tools'];
   /** What roles change in what they inherit. */
   roles?: Play['roles'];
+  beforeRole?: Play['beforeRole'];
+  /** The server ends no agent of this session. */
+  endless?: boolean;
   task?: string;
   /** Of the root. */
   role?: string;
@@ -76,12 +79,22 @@ export class ScriptedWorker {
   }
 
   async start(options: StartOptions): Promise<ScriptedSession> {
-    const { script, tools = {}, roles = {}, task = 'the task', role = 'default' } = options;
+    const {
+      script,
+      tools = {},
+      roles = {},
+      beforeRole = () => {},
+      endless = false,
+      task = 'the task',
+      role = 'default',
+    } = options;
     const id = newRootId(Date.now(), Math.random);
     const play: Play = {
       script,
       tools,
       roles,
+      beforeRole,
+      endless,
       conversations: new Map(),
       outputs: new Map(),
       asked: [],

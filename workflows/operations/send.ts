@@ -70,6 +70,18 @@ async function reserveAndSend(agent: AgentState, receiver: AgentId, request: Sen
   return id;
 }
 
+/**
+ * Input of another agent is none that this one takes. Whoever has sent it does not wait for an answer to it, and the
+ * slot that was reserved for it is free again, unless this agent is about to work anyway.
+ */
+export function turnAwayInput(agent: AgentState, from: AgentId, id: string): void {
+  agent.inbox.turnAway(from, id);
+  const { standing, inbox, running } = agent;
+  const isIdle = standing.isFinal && running === undefined && !inbox.hasInput;
+  if (isIdle && !agent.isRoot) releaseSlot(agent, agent.id, false);
+  agent.report();
+}
+
 function closed(receiver: AgentId): Refused {
   return new Refused({
     code: 'agent_closed',
