@@ -275,7 +275,7 @@ test('two agents for other folders, asked for in one answer while all slots are 
   const [first] = await untilAsked(session);
   await lent.opened;
   await decide(session, first?.approval_id ?? '', 'approve');
-  await session.until('default-1', (view) => view.waiting_for === 'slot');
+  await session.until('default-1', (view) => view.queued === true);
   roleRead.open();
   const [second] = await untilAsked(session);
   await decide(session, second?.approval_id ?? '', 'approve');
