@@ -32,3 +32,15 @@ export function agentId(text: string): AgentId {
   if (isAgentId(text)) return text;
   throw new InvalidArgumentError('It has to be an id such as a0k3v9x2m4qd7.');
 }
+
+export function portNumber(text: string): number {
+  const value = naturalNumber(text);
+  if (value <= 65_535) return value;
+  throw new InvalidArgumentError('It has to be a port: 65535 at most.');
+}
+
+/** Addresses of web pages, of which several may be given. */
+export function collectAddresses(text: string, before: string[] = []): string[] {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return [...before, text];
+  throw new InvalidArgumentError('It has to be an address such as https://temporal.example.com.');
+}

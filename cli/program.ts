@@ -1,6 +1,14 @@
 import { Command, Option } from 'commander';
 import { commandDefiner, type Run, withCommonOptions } from './define-command.ts';
-import { agentId, collect, naturalNumber, positiveInteger, seconds } from './option-values.ts';
+import {
+  agentId,
+  collect,
+  collectAddresses,
+  naturalNumber,
+  portNumber,
+  positiveInteger,
+  seconds,
+} from './option-values.ts';
 
 /**
  * The whole command line, as commander knows it.
@@ -200,6 +208,19 @@ export function createProgram(version: string, started: (run: Run) => void): Com
         .argParser(agentId)
         .hideHelp(),
     );
+  define(
+    program,
+    'codec-server',
+    'show the Temporal Web UI and `temporal` what payloads hold; one runs beside the embedded server',
+    () => import('./commands/codec-server.ts'),
+  )
+    .option('--port <port>', 'where it listens, on 127.0.0.1 (default: a free one)', portNumber)
+    .option(
+      '--ui <url>',
+      'Web UI whose page may ask; may be repeated (default: the embedded server’s)',
+      collectAddresses,
+    )
+    .addOption(new Option('--beside', 'serve as long as the embedded server runs').hideHelp());
   define(
     program,
     'setup',

@@ -1,12 +1,12 @@
 import type { CadreClient } from '../client/client.ts';
 import type { ConnectOptions } from '../protocol/connection.ts';
-import type { KeyRing } from '../protocol/encryption.ts';
 import { CadreError } from '../protocol/errors.ts';
 import type { AgentId } from '../protocol/ids.ts';
 import { lives, type ServerRecord } from '../server/record.ts';
 import type { Config } from './config/schema.ts';
 import { tlsOptions } from './config/tls.ts';
 import type { Output } from './output.ts';
+import { type Encryption, ensureCodecServer } from './serving/codec-process.ts';
 import { isStoppedOnPurpose } from './serving/stopped-server.ts';
 
 /** How often the embedded server is looked after. */
@@ -17,8 +17,8 @@ export interface LinkOptions {
   /** CADRE_HOME: where the embedded server keeps its record and data. */
   home: string;
   output: Output;
-  /** What goes to Temporal is sealed with them. */
-  keys?: KeyRing | undefined;
+  /** What goes to Temporal is sealed with its keys. */
+  encryption?: Encryption | undefined;
 }
 
 /**
@@ -128,7 +128,8 @@ interface Found {
   server?: ServerRecord;
 }
 
-async function find({ temporal, home, output, keys }: LinkOptions): Promise<Found> {
+async function find(options: LinkOptions): Promise<Found> {
+  const { temporal, home, output, encryption: { keys, config } = {} } = options;
   const encryption = keys === undefined ? {} : { encryption: keys };
   const client = import('../client/client.ts');
   if (temporal.address !== undefined) {
@@ -143,7 +144,12 @@ async function find({ temporal, home, output, keys }: LinkOptions): Promise<Foun
     return { client: await (await client).CadreClient.connect(connect), connect };
   }
   const { ensureServer } = await import('../server/index.ts');
-  const server = await ensureServer({ home, onProgress: (text: string) => output.info(text) });
+  const server = await ensureServer({
+    home,
+    codecServer: true,
+    onProgress: (text: string) => output.info(text),
+  });
+  await ensureCodecServer(home, server, { keys, config });
   const connect: ConnectOptions = {
     address: server.address,
     ...(temporal.namespace === undefined ? {} : { namespace: temporal.namespace }),

@@ -55,7 +55,12 @@ export class Workplace {
     const home = ensureFolder(cadreHome(invocation.environment));
     const record = session === undefined ? undefined : await new SessionFiles(home).read(session);
     const temporal = configured.address === undefined ? { ...placeOf(record), ...configured } : configured;
-    const link = await TemporalLink.open({ temporal, home, output: invocation.output, keys });
+    const link = await TemporalLink.open({
+      temporal,
+      home,
+      output: invocation.output,
+      encryption: { keys, config: loaded.encryption },
+    });
     return new Workplace(invocation, loaded, home, link);
   }
 

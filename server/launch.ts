@@ -17,6 +17,11 @@ const SETTINGS: readonly string[] = [
 
 const TYPE_NAMES = { KEYWORD: 'Keyword', INT: 'Int' } as const;
 
+/** Of the codec server beside it. */
+export function codecUrl(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
+
 /** By this argument, which means nothing to the server, its process is known again as that of a CADRE_HOME. */
 export function homeMark(home: string): string {
   return `cadre.home=${JSON.stringify(home)}`;
@@ -46,6 +51,7 @@ export function launch(
     // Relative, as the name becomes part of a URL: in a whole path `?`, `#` and `%` would lead elsewhere.
     ...['--db-filename', DATABASE, '--log-level', 'warn', '--log-format', 'json'],
     ...SETTINGS,
+    ...(ports.codecPort === undefined ? [] : ['--ui-codec-endpoint', codecUrl(ports.codecPort)]),
     ...attributes,
     ...extraArgs,
   ];

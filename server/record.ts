@@ -11,6 +11,8 @@ const serverRecordSchema = z.object({
   address: z.string().refine((address) => URL.canParse(`http://${address}`)),
   /** Base URL of the Web UI. */
   ui: z.string(),
+  /** Where the Web UI asks for what payloads hold; absent where whoever started it starts no codec server. */
+  codec: z.string().optional(),
   pid: z.int().positive(),
   /** Of the server inside the program. */
   version: z.string(),
@@ -36,11 +38,15 @@ export async function readRecord(home: string): Promise<ServerRecord | undefined
 }
 
 /** Written whole or not at all. It outlives its server, for the sake of its ports. */
-export async function writeRecord(home: string, record: ServerRecord): Promise<void> {
-  const draft = `${recordPath(home)}.${randomUUID()}`;
+export function writeRecord(home: string, record: ServerRecord): Promise<void> {
+  return writeWhole(recordPath(home), record);
+}
+
+export async function writeWhole(path: string, value: object): Promise<void> {
+  const draft = `${path}.${randomUUID()}`;
   try {
-    await writeFile(draft, `${JSON.stringify(record, null, 2)}\n`);
-    await rename(draft, recordPath(home));
+    await writeFile(draft, `${JSON.stringify(value, null, 2)}\n`);
+    await rename(draft, path);
   } finally {
     await rm(draft, { force: true });
   }

@@ -27,7 +27,10 @@ export async function runningServer(home: string): Promise<RunningServer | undef
     const ports = portsOf(command, mark);
     const started = ports && (await processStart(pid));
     if (started === undefined) continue;
-    return { address: `127.0.0.1:${ports?.port}`, ui: `http://127.0.0.1:${ports?.uiPort}`, pid, started };
+    const { port, uiPort, codec } = ports ?? {};
+    const address = `127.0.0.1:${port}`;
+    const ui = `http://127.0.0.1:${uiPort}`;
+    return { address, ui, ...(codec === undefined ? {} : { codec }), pid, started };
   }
   return undefined;
 }
@@ -46,10 +49,15 @@ export function silent(server: RunningServer, cause?: unknown): CadreError {
 }
 
 /** Those in the command of a server that has this mark. */
-function portsOf(command: string, mark: string): { port: string; uiPort: string } | undefined {
+function portsOf(
+  command: string,
+  mark: string,
+): { port: string; uiPort: string; codec?: string | undefined } | undefined {
   const [before, after] = command.split(` --dynamic-config-value ${mark} --`);
   const match = after && before?.match(/ server start-dev --ip 127\.0\.0\.1 --port (\d+) --ui-port (\d+)$/);
-  return match ? { port: match[1] ?? '', uiPort: match[2] ?? '' } : undefined;
+  if (!match) return undefined;
+  const codec = after?.match(/(?:^|-)ui-codec-endpoint (\S+)/)?.[1];
+  return { port: match[1] ?? '', uiPort: match[2] ?? '', codec };
 }
 
 /** The processes of this user. */

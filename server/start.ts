@@ -1,12 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import { CadreError } from '../protocol/index.ts';
+import { runningCodecServer } from './codec-process.ts';
 import { beginDatabase, databaseComplete } from './database.ts';
 import { findProgram } from './find.ts';
 import { cacheDir, refuseFolder, unwritable } from './home.ts';
-import { launch } from './launch.ts';
+import { codecUrl, launch } from './launch.ts';
 import { prepareNamespace } from './namespace.ts';
-import { areFree, choosePorts, type Ports } from './ports.ts';
+import { areFree, chooseCodecPort, choosePorts, type Ports } from './ports.ts';
 import { processStart } from './process-identity.ts';
 import { readRecord, recordPath, type ServerRecord, writeRecord } from './record.ts';
 import { ServerLog } from './server-log.ts';
@@ -17,6 +18,8 @@ export interface StartOptions {
   onProgress?: (text: string) => void;
   /** Where `temporal` is looked for, as PATH is written; default: PATH. */
   searchPath?: string;
+  /** Whoever starts it starts a codec server beside it, of which the Web UI is told; default: no. */
+  codecServer?: boolean;
   /** More arguments for the server, for tests. */
   extraArgs?: readonly string[];
 }
@@ -34,6 +37,9 @@ export async function startServer(home: string, options: StartOptions): Promise<
   const before = await readRecord(home);
   for (let attempt = 1; ; attempt++) {
     const ports = await choosePorts(before);
+    if (options.codecServer === true) {
+      ports.codecPort = await chooseCodecPort(ports, before, (await runningCodecServer(home))?.url);
+    }
     const record = await tryToStart(program.path, home, ports, options.extraArgs ?? [], attempt === ATTEMPTS);
     if (record !== undefined) return record;
   }
@@ -80,7 +86,8 @@ async function ready(child: ChildProcess, ports: Ports): Promise<ServerRecord> {
     const started = child.pid === undefined ? undefined : await processStart(child.pid);
     const version = await Promise.race([prepareNamespace(address, START_MS, settled.signal), ended]);
     const ui = `http://127.0.0.1:${ports.uiPort}`;
-    return { address, ui, pid: child.pid ?? 0, version, started: started ?? 'unknown' };
+    const codec = ports.codecPort === undefined ? {} : { codec: codecUrl(ports.codecPort) };
+    return { address, ui, ...codec, pid: child.pid ?? 0, version, started: started ?? 'unknown' };
   } finally {
     settled.abort();
   }

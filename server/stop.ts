@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../protocol/index.ts';
+import { stopCodecServer } from './codec-process.ts';
 import { answers, lives, type ServerRecord } from './record.ts';
 import { type RunningServer, runningServer, silent } from './running.ts';
 
@@ -20,7 +21,7 @@ export async function serverStatus(home: string): Promise<ServerRecord | undefin
 }
 
 /**
- * Stops the embedded server of this CADRE_HOME, also one that hangs; its state stays. Only ever ends the process that
+ * Stops the embedded server of this CADRE_HOME, also one that hangs, and the codec server beside it; its state stays. Only ever ends the process that
  * was started for it. The record stays too, for its ports; it is stale from then on.
  *
  * @returns whether one ran
@@ -28,6 +29,7 @@ export async function serverStatus(home: string): Promise<ServerRecord | undefin
  */
 export async function stopServer(home: string): Promise<boolean> {
   const server = await runningServer(home);
+  await stopCodecServer(home);
   if (server === undefined) return false;
   signal(server, 'SIGTERM');
   // One that was stopped by a signal hears no other.

@@ -34,7 +34,7 @@ const RULES: Record<string, Arrows> = {
     types: ['zod'],
   },
   // No Temporal of its own: the command line talks to agents as every other program does.
-  cli: { values: ['protocol', 'client', 'worker', 'server', 'node:', '@temporalio/envconfig', '*'] },
+  cli: { values: ['protocol', 'client', 'codec', 'worker', 'server', 'node:', '@temporalio/envconfig', '*'] },
 };
 
 interface Import {

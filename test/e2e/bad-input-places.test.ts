@@ -142,7 +142,7 @@ describe('a server.json that is stale is replaced, and the command goes on', () 
     expectNoStack(ended);
     expect(ended, ended.stderr).toMatchObject({ code: 0, stdout: '{"agents":[]}\n' });
     const record = JSON.parse(readFileSync(join(own.home, 'server.json'), 'utf8'));
-    expect(own.pids()).toEqual([record.pid]);
+    expect(own.pidsBesideCodec()).toEqual([record.pid]);
     return own;
   };
   const record = (more: object) =>

@@ -57,7 +57,7 @@ test('Ctrl-C twice and --timeout leave a queued session to its workers, and star
   expect(failureOf(ended)).toMatchObject({ code: 130, error: { code: 'interrupted' } });
   expect(ended.stderr).toContain('the workers of its queue go on');
   // The server alone.
-  expect(home.pids()).toHaveLength(1);
+  expect(home.pidsBesideCodec()).toHaveLength(1);
 });
 
 test('tools that cannot be loaded, and a module without any, end a worker with 2', async () => {

@@ -133,6 +133,11 @@ export class CadreHome {
       });
   }
 
+  /** The same without the codec server, which comes and goes with the server. */
+  pidsBesideCodec(): number[] {
+    return this.pids().filter((pid) => !commandLineOf(pid).includes('codec-server'));
+  }
+
   /** kill -9, all at once. */
   killAll(pids = this.pids()): void {
     for (const pid of pids) {
@@ -155,6 +160,14 @@ export class CadreHome {
 function onTerminal(command: readonly string[]): string[] {
   const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   return ['script', '--quiet', '--flush', '--return', '--command', quoted, '/dev/null'];
+}
+
+function commandLineOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
 }
 
 /** The ids of the processes whose command line holds a text. */

@@ -24,7 +24,7 @@ test('two runs at once share one server, keep their environments apart, and one 
   // The key's name looks like a secret, so the command does not see it.
   expect(first).toMatchObject({ code: 0, stdout: 'color=red key=\n' });
   expect(second).toMatchObject({ code: 0, stdout: 'color=blue key=\n' });
-  const servers = home.pids().length;
+  const servers = home.pidsBesideCodec().length;
   expect(servers).toBe(1);
 });
 
@@ -39,10 +39,10 @@ test('run --detach prints the id and returns; the session ends by itself, and so
   expect(waited.status[id]).toEqual({
     completed: 'report of child one; report of child two; report of child three',
   });
-  for (let tries = 0; home.pids().length > 1 && tries < 200; tries++) {
+  for (let tries = 0; home.pidsBesideCodec().length > 1 && tries < 200; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  expect(home.pids()).toHaveLength(1);
+  expect(home.pidsBesideCodec()).toHaveLength(1);
 });
 
 test('a one-shot root that answers while a child still runs hears of it in one more turn, with the client gone', async () => {

@@ -1,0 +1,85 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { processStart } from './process-identity.ts';
+import { lives, writeWhole } from './record.ts';
+
+/** The codec server beside an embedded server: a process of its own, which has its keys from whoever started it. */
+const codecServerRecordSchema = z.object({
+  url: z.string(),
+  /** Base URL of the Web UI that it serves. */
+  ui: z.string(),
+  pid: z.int().positive(),
+  started: z.string(),
+  /** Ids of the keys that it has. */
+  keys: z.array(z.string()),
+});
+export type CodecServerRecord = z.infer<typeof codecServerRecordSchema>;
+
+const END_MS = 5_000;
+const POLL_MS = 25;
+
+export function codecLockPath(home: string): string {
+  return join(home, 'codec-server.lock');
+}
+
+/** The one that runs for this CADRE_HOME; undefined when none does. */
+export async function runningCodecServer(home: string): Promise<CodecServerRecord | undefined> {
+  const record = await readRecord(home);
+  return record !== undefined && (await lives(record)) ? record : undefined;
+}
+
+/** Whether it serves that server's Web UI, and has all of these keys. */
+export function serves(
+  record: CodecServerRecord,
+  server: { ui: string; codec?: string | undefined },
+  keys: readonly string[],
+): boolean {
+  return (
+    record.url === server.codec && record.ui === server.ui && keys.every((id) => record.keys.includes(id))
+  );
+}
+
+/** To be called by the codec server itself, once it serves. */
+export async function recordCodecServer(
+  home: string,
+  record: Omit<CodecServerRecord, 'pid' | 'started'>,
+): Promise<void> {
+  const started = (await processStart(process.pid)) ?? 'unknown';
+  await writeWhole(recordPath(home), { ...record, pid: process.pid, started });
+}
+
+/** To be called by the codec server itself, at its end. */
+export async function forgetCodecServer(home: string): Promise<void> {
+  if ((await readRecord(home))?.pid === process.pid) await rm(recordPath(home), { force: true });
+}
+
+/** Ends the one that runs for this CADRE_HOME; only ever the process that has recorded itself. */
+export async function stopCodecServer(home: string): Promise<void> {
+  const running = await runningCodecServer(home);
+  if (running === undefined) return;
+  for (const name of ['SIGTERM', 'SIGKILL'] as const) {
+    try {
+      process.kill(running.pid, name);
+    } catch {
+      // It has ended meanwhile.
+    }
+    for (const end = Date.now() + END_MS; Date.now() < end; await sleep(POLL_MS)) {
+      if (!(await lives(running))) return;
+    }
+  }
+}
+
+async function readRecord(home: string): Promise<CodecServerRecord | undefined> {
+  try {
+    const parsed = codecServerRecordSchema.safeParse(JSON.parse(await readFile(recordPath(home), 'utf8')));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function recordPath(home: string): string {
+  return join(home, 'codec-server.json');
+}
