@@ -7,5 +7,7 @@ export type Order =
   | { type: 'operate'; id: string; request: Operate }
   /** Of an agent that this one has started: that life of it has come to an abrupt end. */
   | { type: 'death'; id: AgentId; life: number; reason: string }
+  /** At the root: another agent supposes that this one has ended without saying so. */
+  | { type: 'suspicion'; id: AgentId }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };
