@@ -59,12 +59,13 @@ async function reserveAndSend(agent: AgentState, receiver: AgentId, request: Sen
   const reached = await agent.outbox.send(receiver, SIGNALS.sendInput, payload).catch((error: unknown) => {
     // The server takes no more signals for it.
     agent.children.unsent(receiver, id);
-    if (reserves) releaseSlot(agent, receiver, false);
+    if (reserves) releaseSlot(agent, receiver);
     throw error;
   });
   if (!reached) {
+    const life = agent.children.life(receiver);
     agent.children.lost(receiver, 'errored', 'ended from outside');
-    releaseSlot(agent, receiver, true);
+    if (reserves || life !== undefined) releaseSlot(agent, receiver, life);
     throw closed(receiver);
   }
   return id;
