@@ -79,7 +79,7 @@ export function turnAwayInput(agent: AgentState, from: AgentId, id: string): voi
   agent.inbox.turnAway(from, id);
   const { standing, inbox, running } = agent;
   const isIdle = standing.isFinal && running === undefined && !inbox.hasInput;
-  if (isIdle && !agent.isRoot) releaseSlot(agent, agent.id, false);
+  if (isIdle && !agent.isRoot) releaseSlot(agent, agent.id);
   agent.report();
 }
 
