@@ -147,6 +147,14 @@ export interface TerminateAnswer {
   terminated: AgentId[];
 }
 
+/** Which of these agents have ended, whatever they have said last? */
+export interface EndedRequest {
+  agents: AgentId[];
+}
+export interface EndedAnswer {
+  ended: AgentId[];
+}
+
 /** Activities that are not tools. Tools are activities under their own names, `ToolRequest` to `ToolAnswer`. */
 export interface CoreActivities {
   model(request: Wire<ModelRequest>): Promise<ModelAnswer>;
@@ -156,4 +164,5 @@ export interface CoreActivities {
   read_snapshot(request: SnapshotRequest): Promise<SnapshotAnswer>;
   read_items(request: ItemsRequest): Promise<ItemsAnswer>;
   find_closed_agent(request: ClosedAgentRequest): Promise<ClosedAgentAnswer>;
+  find_ended(request: EndedRequest): Promise<EndedAnswer>;
 }

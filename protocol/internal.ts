@@ -45,10 +45,13 @@ export type SlotRequest =
   | { kind: 'lend'; agent_id: AgentId }
   /** `agent_id` is about to work; what it has lent it gets back before all that is queued. */
   | { kind: 'reclaim'; request_id: string; agent_id: AgentId; from: AgentId }
-  /** `agent_id` works no longer and cannot say so itself; `life`: the one that has ended, as `lifeOf` its reports. */
+  /**
+   * `agent_id` works no longer and cannot say so itself; `life`: the one that has ended, as `lifeOf` its reports. Closed
+   * without a life is what an orphan supposes of its parent.
+   */
   | { kind: 'release'; agent_id: AgentId; closed: boolean; life?: number; from?: AgentId }
-  /** Nothing below `agent_id` runs any more. */
-  | { kind: 'release_below'; agent_id: AgentId };
+  /** Nothing below `agent_id`, which has ended itself in that life, runs any more. */
+  | { kind: 'release_below'; agent_id: AgentId; life: number };
 
 export type SlotAnswer =
   | { request_id: string; outcome: 'granted' }
@@ -177,7 +180,7 @@ const slotRequest = z.discriminatedUnion('kind', [
     life: z.int().optional(),
     from: agentIdSchema.optional(),
   }),
-  z.looseObject({ kind: z.literal('release_below'), agent_id }),
+  z.looseObject({ kind: z.literal('release_below'), agent_id, life: z.int() }),
 ]);
 const error: z.ZodType<ErrorBody> = z.looseObject({ code: z.enum(ERROR_CODES), message: z.string() });
 const slotAnswer = z.discriminatedUnion('outcome', [

@@ -10,6 +10,8 @@ import type {
   AgentSettings,
   ClosedAgentAnswer,
   ClosedAgentRequest,
+  EndedAnswer,
+  EndedRequest,
   ErrorBody,
   ErrorCode,
   ItemsAnswer,
@@ -122,6 +124,14 @@ export function findClosedAgent(request: ClosedAgentRequest): Promise<ClosedAgen
     startToCloseTimeout: '1 minute',
     retry: { maximumAttempts: READ_ATTEMPTS },
     summary: `look for ${request.agent_id}`,
+  });
+}
+
+export function findEnded(request: EndedRequest): Promise<EndedAnswer> {
+  return scheduleActivity<EndedAnswer>('find_ended', [request], {
+    startToCloseTimeout: '1 minute',
+    retry: { maximumAttempts: READ_ATTEMPTS },
+    summary: `look whether ${request.agents.length} agents still run`,
   });
 }
 

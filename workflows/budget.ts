@@ -5,6 +5,8 @@ export interface BudgetCarry {
   limits: [AgentId, number][];
   spent: [AgentId, number][];
   leases: [AgentId, number][];
+  /** What lost agents had said themselves, of which more is taken for spent. */
+  said?: [AgentId, number][];
 }
 
 /** This part of a limit stays for last reports. */
@@ -26,11 +28,14 @@ export class Budget {
   readonly #spent: Map<AgentId, number>;
   /** How many tokens an agent may have spent, over its whole life, before it asks again. */
   readonly #leases: Map<AgentId, number>;
+  /** Of agents that were lost: what they had said themselves, until they come back and say more. */
+  readonly #said: Map<AgentId, number>;
 
   constructor(carry?: Partial<BudgetCarry>) {
     this.#limits = new Map(carry?.limits);
     this.#spent = new Map(carry?.spent);
     this.#leases = new Map(carry?.leases);
+    this.#said = new Map(carry?.said);
   }
 
   /** What an agent may use with all below it, in tokens. No limit, or one that its parents' imply, changes nothing. */
@@ -68,9 +73,17 @@ export class Budget {
     if (isFinal) this.#leases.delete(agent);
   }
 
-  /** An agent that can spend nothing any more. */
+  /**
+   * An agent that can spend nothing any more, nor say what it has spent. Its whole lease is taken for that, until it
+   * comes back and says the number.
+   */
   lost(agent: AgentId): void {
+    const said = this.#spent.get(agent) ?? 0;
+    const lease = this.#leases.get(agent) ?? 0;
     this.#leases.delete(agent);
+    if (lease <= said) return;
+    this.#said.set(agent, this.#said.get(agent) ?? said);
+    this.#spent.set(agent, lease);
   }
 
   /** An agent that has not come into being. */
@@ -81,7 +94,9 @@ export class Budget {
   #spend(agent: AgentId, spent: number): void {
     // Limits are there before those whom they bind.
     if (this.#limitsOf(agent).length === 0) return;
-    this.#spent.set(agent, Math.max(spent, this.#spent.get(agent) ?? 0));
+    const known = this.#said.get(agent) ?? this.#spent.get(agent) ?? 0;
+    this.#said.delete(agent);
+    this.#spent.set(agent, Math.max(spent, known));
   }
 
   /** Tokens that are promised to an agent, and that it has not spent. */
@@ -109,7 +124,12 @@ export class Budget {
   }
 
   get carry(): BudgetCarry {
-    return { limits: [...this.#limits], spent: [...this.#spent], leases: [...this.#leases] };
+    return {
+      limits: [...this.#limits],
+      spent: [...this.#spent],
+      leases: [...this.#leases],
+      said: [...this.#said],
+    };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { AgentId, EndedTurn, Report, Status } from '../protocol/index.ts';
 import { endOfLife, isNews, lifeOf, nextLife } from '../protocol/lives.ts';
 import { isFinal } from '../protocol/status.ts';
+import { fitting } from './carried-text.ts';
 import { CUT_OFF } from './standing.ts';
 
 /** What an agent knows of another one: a child of its, or one it watches. */
@@ -36,10 +37,15 @@ export interface Change {
   ended?: Required<EndedTurn>;
 }
 
+/** Of what is known of an agent, its message left aside. */
+const KNOWN_BYTES = 300;
+
 /** The agents that this one started, and others it watches, as their reports show them. */
 export class Children {
   readonly #known: Map<AgentId, Known>;
   readonly #counters: Map<string, number>;
+  /** The lives that this run has begun: the server tells it of their end. Not carried, since it tells no other run. */
+  readonly #begun = new Map<AgentId, number>();
 
   constructor(carry: ChildrenCarry = { known: [], counters: {} }) {
     this.#known = new Map(carry.known.map((known) => [known.id, known]));
@@ -68,6 +74,7 @@ export class Children {
       ...(callId === undefined ? {} : { callId }),
     };
     this.#known.set(id, known);
+    this.#begun.set(id, 0);
     return known;
   }
 
@@ -126,15 +133,23 @@ export class Children {
     const inLine = queued ? { status: 'pending_init' as const, message: '' } : {};
     const resumed = { ...rest, ...beforeClose, ...inLine, closed: false, seq };
     this.#known.set(id, resumed);
+    this.#begun.set(id, lifeOf(seq));
     return () => {
+      this.#begun.delete(id);
       // Somebody else may have been faster, and the agent have said so.
       if (this.#known.get(id) === resumed) this.#known.set(id, known);
     };
   }
 
-  /** The life of an agent that the newest news of it is from. */
-  life(id: AgentId): number {
-    return lifeOf(this.#known.get(id)?.seq ?? 0);
+  /** The life of an agent that the newest news of it is from; undefined of one that is not known. */
+  life(id: AgentId): number | undefined {
+    const known = this.#known.get(id);
+    return known === undefined ? undefined : lifeOf(known.seq);
+  }
+
+  /** Open children of whose abrupt end nobody tells this run: another one, or another agent, has begun their lives. */
+  get unheard(): Known[] {
+    return this.open.filter(({ id, seq }) => this.#begun.get(id) !== lifeOf(seq));
   }
 
   get working(): Known[] {
@@ -194,8 +209,22 @@ export class Children {
     return isFinal(known.status) && known.pending.length === 0;
   }
 
+  /** About as many as it takes in the input of a new run. */
+  get bytes(): number {
+    let sum = 0;
+    for (const { message, beforeClose } of this.carry.known) {
+      sum += KNOWN_BYTES + message.length + (beforeClose?.message.length ?? 0);
+    }
+    return sum;
+  }
+
   get carry(): ChildrenCarry {
-    return { known: [...this.#known.values()], counters: Object.fromEntries(this.#counters) };
+    // What an open agent has said last, a wait is answered with.
+    const said = fitting([...this.#known.values()], messageOf, withMessage, ({ closed }) => !closed);
+    return {
+      known: fitting(said, messageBefore, withMessageBefore),
+      counters: Object.fromEntries(this.#counters),
+    };
   }
 }
 
@@ -203,6 +232,12 @@ export class Children {
 function cutOff({ status, message }: Known): { status: Status; message: string } {
   return status === 'running' ? { status: 'interrupted', message: CUT_OFF } : { status, message };
 }
+
+const messageOf = ({ message }: Known): string => message;
+const withMessage = (known: Known, message: string): Known => ({ ...known, message });
+const messageBefore = ({ beforeClose }: Known): string | undefined => beforeClose?.message;
+const withMessageBefore = (known: Known, message: string): Known =>
+  known.beforeClose === undefined ? known : { ...known, beforeClose: { ...known.beforeClose, message } };
 
 function standingBefore(before: Known): { status: Status; message: string } {
   if (before.beforeClose !== undefined) return before.beforeClose;

@@ -1,7 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { AgentState } from './agent-state.ts';
 
-/** A conversation larger than this would not fit into the input of a new run. */
+/** More than this would not fit into the input of a new run. */
 const CARRIED_BYTES = 1_500_000;
 
 /**
@@ -11,5 +11,11 @@ const CARRIED_BYTES = 1_500_000;
 export function shouldContinueAsNew(agent: AgentState): boolean {
   if (!workflowInfo().continueAsNewSuggested || agent.sideWork.busy) return false;
   if (agent.step?.onlyWaits === false) return false;
-  return agent.conversation.bytes + (agent.step?.bytes ?? 0) <= CARRIED_BYTES;
+  return carriedBytes(agent) <= CARRIED_BYTES;
+}
+
+/** About as many as all that it takes along; what others have said is cut for that. */
+export function carriedBytes({ conversation, step, inbox, children, tree, operations }: AgentState): number {
+  const parts = [conversation, step, inbox, children, tree, operations];
+  return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), 0);
 }

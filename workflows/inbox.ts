@@ -97,6 +97,11 @@ export class Inbox {
     });
   }
 
+  /** About as many as what waits takes in the input of a new run. */
+  get bytes(): number {
+    return this.#waiting.reduce((sum, entry) => sum + JSON.stringify(entry).length, 0);
+  }
+
   get carry(): InboxCarry {
     return { waiting: this.#waiting, seen: [...this.#seen], taken: [...this.#taken] };
   }

@@ -9,6 +9,8 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
   const { tree } = root;
   if (tree === undefined) return;
   const { slots } = tree;
+  /** Whether it has been brought back since that life of its ended. */
+  const isBack = (id: AgentId, ended: number): boolean => tree.life(id) > ended;
   switch (request.kind) {
     case 'reserve': {
       const claim = claimOf(request);
@@ -38,12 +40,11 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
     }
     case 'release':
       if (!request.closed) grant(root, slots.turnEnded(request.agent_id));
-      // Unless it has been brought back since.
-      else if (request.life === undefined || tree.life(request.agent_id) <= request.life) {
-        bury(root, request.agent_id);
-      }
+      else if (request.life === undefined) root.orders.push({ type: 'suspicion', id: request.agent_id });
+      else if (!isBack(request.agent_id, request.life)) bury(root, request.agent_id);
       return;
     case 'release_below':
+      if (isBack(request.agent_id, request.life)) return;
       for (const id of tree.ids.filter((id) => isBelow(id, request.agent_id))) bury(root, id);
       return;
   }
@@ -60,8 +61,12 @@ function bury(root: AgentState, id: AgentId): void {
     tree.unwatch(id);
     tree.approvals.forget(id);
     const parent = tree.report(id)?.view.parent_id;
-    // Of its own children the root has heard before.
-    if (parent !== root.id) {
+    if (parent === root.id) {
+      // Unless it was the root that has noticed it.
+      if (root.children.get(id)?.closed === false) {
+        root.orders.push({ type: 'death', id, life: tree.life(id), reason: REASON });
+      }
+    } else {
       root.children.lost(id, 'errored', REASON);
       root.emit({ type: 'agent.status', receiver_id: id, status: 'errored', is_final: true, text: REASON });
       tellParent(root, id, parent);

@@ -10,5 +10,7 @@ export type Order =
   | { type: 'death'; id: AgentId; life: number; reason: string }
   /** Another agent has sent input that is not taken. */
   | { type: 'refused_input'; from: AgentId; id: string }
+  /** At the root: another agent supposes that this one has ended without saying so. */
+  | { type: 'suspicion'; id: AgentId }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };

@@ -9,6 +9,7 @@ import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { takeForLost } from './operations/death.ts';
 import { interruptTurn } from './operations/interrupt.ts';
 import { answerList } from './operations/list.ts';
+import { lookForDeaths, suspect } from './operations/lookout.ts';
 import { takeNote } from './operations/note.ts';
 import { turnAwayInput } from './operations/send.ts';
 import type { Order } from './order.ts';
@@ -16,6 +17,7 @@ import { turnAway } from './strays.ts';
 
 /** Acts on what the handlers have left, beside the turn, for as long as the workflow runs. */
 export async function followOrders(agent: AgentState): Promise<never> {
+  void lookForDeaths(agent);
   for (;;) {
     await condition(() => agent.orders.length > 0 && !agent.movesOn);
     await untilUpdatesAreAnswered();
@@ -65,6 +67,9 @@ function follow(agent: AgentState, order: Order): void {
       return;
     case 'death':
       takeForLost(agent, order.id, order.life, order.reason);
+      return;
+    case 'suspicion':
+      void suspect(agent, order.id);
       return;
     case 'operate':
       carryOut(agent, order.id, order.request);

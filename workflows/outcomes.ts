@@ -8,6 +8,8 @@ const UNKNOWN = refusalOutput({
 
 /** How many outcomes are kept for clients that ask late. */
 const KEPT = 100;
+/** Of their texts; the newest is kept, whatever its size. */
+const KEPT_BYTES = 200_000;
 
 export type OutcomesCarry = [id: string, outcome: OperateOutcome][];
 
@@ -21,10 +23,13 @@ export class Outcomes {
 
   begin(id: string): void {
     this.#outcomes.set(id, { state: 'pending' });
-    if (this.#outcomes.size <= KEPT) return;
-    // What is still under way is not forgotten, however long it takes.
-    const oldest = [...this.#outcomes].find(([, { state }]) => state === 'done');
-    if (oldest !== undefined) this.#outcomes.delete(oldest[0]);
+    if (this.#outcomes.size > KEPT) this.#forgetOldest(id);
+  }
+
+  /** What is still under way is not forgotten, however long it takes, and neither is what has just ended. */
+  #forgetOldest(newest: string): boolean {
+    const oldest = [...this.#outcomes].find(([id, { state }]) => state === 'done' && id !== newest);
+    return oldest !== undefined && this.#outcomes.delete(oldest[0]);
   }
 
   /** Whether this is an operation of a client. */
@@ -40,7 +45,17 @@ export class Outcomes {
   }
 
   end(id: string, success: boolean, output: string): void {
-    if (this.#outcomes.has(id)) this.#outcomes.set(id, { state: 'done', success, output });
+    if (!this.#outcomes.delete(id)) return;
+    this.#outcomes.set(id, { state: 'done', success, output });
+    while (this.bytes > KEPT_BYTES && this.#forgetOldest(id));
+  }
+
+  /** About as many as they take in the input of a new run. */
+  get bytes(): number {
+    return [...this.#outcomes.values()].reduce(
+      (sum, outcome) => sum + (outcome.state === 'done' ? outcome.output.length : 0),
+      0,
+    );
   }
 
   outcome(id: string): OperateOutcome {

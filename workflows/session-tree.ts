@@ -4,6 +4,7 @@ import { endOfLife, isNews, lifeOf } from '../protocol/lives.ts';
 import { isFinal } from '../protocol/status.ts';
 import { Approvals, type ApprovalsCarry } from './approvals.ts';
 import { Budget, type BudgetCarry } from './budget.ts';
+import { fitting, shortened } from './carried-text.ts';
 import { Slots, type SlotsCarry } from './slots.ts';
 
 export interface SessionTreeCarry {
@@ -14,8 +15,8 @@ export interface SessionTreeCarry {
   budget?: BudgetCarry;
 }
 
-/** Texts in the root's picture of the session are cut, since it holds them for every agent. */
-const MESSAGE_SHOWN = 4_000;
+/** Of a report, its message left aside. */
+const VIEW_BYTES = 1_000;
 
 /** What the root alone knows: every agent of the session as its reports show it, and who may work. */
 export class SessionTree {
@@ -58,7 +59,7 @@ export class SessionTree {
     const before = this.#reports.get(id);
     if (before === undefined || !isNews(report, before.seq)) return undefined;
     const { ended: _told, ...kept } = report;
-    this.#reports.set(id, { ...kept, view: shortened(report.view) });
+    this.#reports.set(id, { ...kept, view: withShortMessage(report.view) });
     return { statusChanged: before.view.status !== status || before.view.turn !== turn };
   }
 
@@ -175,9 +176,16 @@ export class SessionTree {
     for (const watchers of this.#watchers.values()) watchers.delete(watcher);
   }
 
+  /** About as many as it takes in the input of a new run. */
+  get bytes(): number {
+    let sum = 0;
+    for (const { view } of this.carry.reports) sum += VIEW_BYTES + (view.message?.length ?? 0);
+    return sum;
+  }
+
   get carry(): SessionTreeCarry {
     return {
-      reports: [...this.#reports.values()],
+      reports: fitting([...this.#reports.values()], messageOf, withMessage),
       watchers: [...this.#watchers].map(([id, watchers]) => [id, [...watchers]]),
       slots: this.slots.carry,
       approvals: this.approvals.carry,
@@ -186,11 +194,13 @@ export class SessionTree {
   }
 }
 
-function shortened(view: AgentView): AgentView {
-  const { message } = view;
-  if (message === undefined || message.length <= MESSAGE_SHOWN) return view;
-  return {
-    ...view,
-    message: `${message.slice(0, MESSAGE_SHOWN)}… (cut; the agent's own status has it whole)`,
-  };
+/** Texts in the root's picture of the session are cut, since it holds them for every agent. */
+function withShortMessage(view: AgentView): AgentView {
+  return view.message === undefined ? view : { ...view, message: shortened(view.message) };
 }
+
+const messageOf = ({ view }: Report): string | undefined => view.message;
+const withMessage = (report: Report, message: string): Report => ({
+  ...report,
+  view: { ...report.view, message },
+});

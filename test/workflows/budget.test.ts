@@ -33,15 +33,27 @@ test('a large budget is leased in parts, so that an agent need not ask each time
   expect(until).toBeLessThan(50_000);
 });
 
-test('a lease is given back with the report that ends a turn, and by an agent that is lost', () => {
+test('a lease is given back with the report that ends a turn', () => {
   const budget = budgetOf([[SESSION, 1_000_000]]);
   const first = leaseOf(budget, A, 0);
   expect(leaseOf(budget, B, 0)).toBeLessThan(first);
   budget.report(A, 0, true);
   expect(leaseOf(budget, B, 0)).toBe(first);
-  leaseOf(budget, A, 0);
+});
+
+test('the lease of a lost agent counts as spent, until it comes back and says what it has spent', () => {
+  let budget = budgetOf([[SESSION, 1_000_000]]);
+  const until = leaseOf(budget, A, 10_000);
+  budget.report(A, 20_000, false);
   budget.lost(A);
-  expect(leaseOf(budget, B, 0)).toBe(first);
+  budget.lost(A);
+  const spentBy = (agent: AgentId) => new Map(budget.carry.spent).get(agent);
+  expect(spentBy(A)).toBe(until);
+  budget = new Budget(JSON.parse(JSON.stringify(budget.carry)));
+  budget.report(A, 25_000, false);
+  expect(spentBy(A)).toBe(25_000);
+  budget.report(A, 24_000, false);
+  expect(spentBy(A)).toBe(25_000);
 });
 
 test('a share bounds its holder with all below it, and nobody else', () => {
@@ -91,11 +103,12 @@ const step = fc.record({
   agent: fc.constantFrom(...agents),
   tokens: fc.integer({ min: 1, max: 60_000 }),
   ends: fc.boolean(),
+  dies: fc.boolean(),
   continues: fc.boolean(),
 });
 const within = (holder: AgentId) => agents.filter((id) => id === holder || id.startsWith(`${holder}/`));
 
-test('for any order of asking, spending, ending and continuing, nobody passes a reserve without asking', () => {
+test('for any order of asking, spending, ending, dying and continuing, nobody passes a reserve without asking', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), limitsOf, (steps, limits) => {
       const bounds = agents.map((agent, index) => [agent, limits[index]] as const);
@@ -105,7 +118,7 @@ test('for any order of asking, spending, ending and continuing, nobody passes a 
       const spent = new Map(agents.map((agent) => [agent, 0]));
       const until = new Map(agents.map((agent) => [agent, 0]));
       const below = (holder: AgentId) => within(holder).reduce((sum, id) => sum + (spent.get(id) ?? 0), 0);
-      for (const { agent, tokens, ends, continues } of steps) {
+      for (const { agent, tokens, ends, dies, continues } of steps) {
         if (continues) budget = new Budget(JSON.parse(JSON.stringify(budget.carry)));
         const before = spent.get(agent) ?? 0;
         const leased = until.get(agent) ?? 0;
@@ -118,10 +131,16 @@ test('for any order of asking, spending, ending and continuing, nobody passes a 
         } else {
           until.set(agent, leaseOf(budget, agent, before));
         }
-        if (ends) {
+        if (dies) {
+          // What it has spent since it last said so, it says only when it is back.
+          budget.lost(agent);
+          until.set(agent, 0);
+        } else if (ends) {
           budget.report(agent, spent.get(agent) ?? 0, true);
           until.set(agent, 0);
         }
+        const counted = new Map([...budget.carry.spent, ...budget.carry.leases]);
+        expect(counted.get(agent) ?? 0).toBeGreaterThanOrEqual(spent.get(agent) ?? 0);
       }
     }),
   );

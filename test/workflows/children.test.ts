@@ -150,6 +150,63 @@ describe('the registry of children', () => {
   });
 });
 
+describe('what children have said', () => {
+  const said = (length: number) => 'x'.repeat(length);
+
+  test('goes whole into a new run where a wait may be answered with it, and shortened where all is closed', () => {
+    const children = withChild();
+    children.add(agentId('worker-2'), 'worker', undefined);
+    children.apply(reportOf(CHILD, 1, { status: 'completed', message: said(100_000) }));
+    children.apply(
+      reportOf(agentId('worker-2'), 1, { status: 'shutdown', message: said(9_000), closed: true }),
+    );
+    const next = carried(children);
+    expect(next.get(CHILD)?.message).toBe(said(100_000));
+    expect(next.get(agentId('worker-2'))?.message).toMatch(/^x{4000}… \(cut/);
+  });
+
+  test('fits into a new run, however much it is; what is cut says so', () => {
+    const children = new Children();
+    for (let n = 1; n <= 100; n++) {
+      const id = agentId(`worker-${n}`);
+      children.add(id, 'worker', undefined);
+      children.apply(reportOf(id, 1, { status: 'completed', message: said(50_000) }));
+    }
+    children.lost(agentId('worker-1'), 'errored', 'terminated');
+    const { known } = children.carry;
+    expect(JSON.stringify(known).length).toBeLessThan(300_000);
+    expect(children.bytes).toBeLessThan(300_000);
+    expect(known.map(({ id }) => id)).toEqual(children.ids);
+    expect(known.at(-1)?.message).toBe(said(50_000));
+    expect(known[1]?.message).toContain("the agent's own status has it whole");
+    expect(children.get(agentId('worker-2'))?.message).toBe(said(50_000));
+  });
+});
+
+describe('the abrupt end of a child', () => {
+  test('is told to the run that has begun its life, and to no later one', () => {
+    const children = withChild();
+    expect(children.unheard).toEqual([]);
+    const next = carried(children);
+    expect(next.unheard.map(({ id }) => id)).toEqual([CHILD]);
+    next.apply(reportOf(CHILD, 1, { status: 'completed', closed: true }));
+    expect(next.unheard).toEqual([]);
+    next.resumed(CHILD, 1, false);
+    expect(next.unheard).toEqual([]);
+    next.apply(reportOf(CHILD, nextLife(1) + 1, { status: 'running' }));
+    expect(next.unheard).toEqual([]);
+  });
+
+  test('is not told where another agent has brought the child back', () => {
+    const children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'completed', closed: true }));
+    const undo = children.resumed(CHILD, 1, false);
+    children.apply(reportOf(CHILD, nextLife(1) + 1, { status: 'running' }));
+    undo();
+    expect(children.unheard.map(({ id }) => id)).toEqual([CHILD]);
+  });
+});
+
 describe('an input on the way to a child', () => {
   test('keeps the end of an older turn from passing for its answer', () => {
     const children = withChild();

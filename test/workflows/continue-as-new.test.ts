@@ -26,7 +26,7 @@ import { expectSoundHistories } from './with-worker.ts';
 
 /** A server of its own that wants a new run after so few events. */
 const EVENTS = 40;
-vi.setConfig({ maxConcurrency: 10, testTimeout: 90_000 });
+vi.setConfig({ maxConcurrency: 10, testTimeout: 150_000 });
 let home: string;
 let connections: Connections;
 let worker: ScriptedWorker;
@@ -373,6 +373,78 @@ describe.concurrent('an agent whose tool calls only wait', () => {
       done.push(agent);
       return 'done';
     },
+  });
+
+  const looks = async (session: ScriptedSession, name = 'root') => {
+    const { events } = await session.agent(name).fetchHistory();
+    return (events ?? []).filter(
+      ({ activityTaskScheduledEventAttributes: task }) => task?.activityType?.name === 'find_ended',
+    ).length;
+  };
+
+  test('learns in a later run that an agent was terminated: the wait ends, the slot is free, and it settles', {
+    timeout: 240_000,
+  }, async () => {
+    const session = await worker.start({
+      session: { one_shot: true },
+      limits: { max_threads: 1 },
+      script: lines({
+        root: [
+          spawn('dies'),
+          waitForAll,
+          spawn('lives'),
+          wait(['default-2']),
+          ({ items }) => say(JSON.stringify(outputs(items, 'wait'))),
+        ],
+        'default-1': [never],
+        'default-2': [say('lived')],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    await untilRuns(session, 3);
+    await eventually(async () => expect(await looks(session)).toBe(1));
+    await session.agent('default-1').terminate('by a person');
+    const { status, output } = await session.result();
+    expect(status).toBe('completed');
+    expect(JSON.parse(output)).toEqual([
+      { status: { [session.idOf('default-1')]: { errored: 'ended from outside' } }, timed_out: false },
+      { status: { [session.idOf('default-2')]: { completed: 'lived' } }, timed_out: false },
+    ]);
+    expect(await session.eventsOf('agent.wait.end')).toHaveLength(2);
+  });
+
+  test('learns of it at once where it goes on in a new run, also below the root', async () => {
+    const session = await worker.start({
+      session: { one_shot: true },
+      limits: { max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [spawn('lead'), waitForAll, say('ok')],
+        'default-1': [spawn('dies'), waitForAll, ({ items }) => say(JSON.stringify(outputs(items, 'wait')))],
+        'default-1/default-1': [never],
+      }),
+    });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+    await untilRuns(session, 2, 'default-1');
+    await session.agent('default-1/default-1').terminate('by a person');
+    const over = (async () => {
+      for (let n = 0; (await session.status('default-1')).waiting_for === 'agents'; n++) {
+        await session.agent('default-1').executeUpdate('set_note', { args: [{ note: `again ${n}` }] });
+      }
+    })();
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'ok' });
+    await over.catch(() => {});
+    const { message = '' } = await session.status('default-1');
+    expect(message).toContain('ended from outside');
+  });
+
+  test('does not look for those that do nothing', async () => {
+    const session = await worker.start({
+      script: lines({ root: [spawn('idle'), waitForAll, say('ok')], 'default-1': [say('done')] }),
+    });
+    await session.untilFinal();
+    await untilRuns(session, 3);
+    expect(await looks(session)).toBe(0);
+    expect(await session.status('default-1')).toMatchObject({ status: 'completed', closed: false });
   });
 
   test('goes on in new runs, and waits on: a wait is told once, and answered with what came', async () => {

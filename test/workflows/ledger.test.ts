@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AgentId, agentSettingsSchema, type SlotRequest } from '../../protocol/index.ts';
+import { nextLife } from '../../protocol/lives.ts';
 import { AgentState } from '../../workflows/agent-state.ts';
 import { answerSlotRequest, recordReport } from '../../workflows/ledger.ts';
 import { agentId, reportOf, SESSION, viewOf } from './agent-views.ts';
@@ -58,13 +59,43 @@ describe('the root', () => {
     const root = rootWith({});
     for (const id of [ONE, TWO, ...below]) answerSlotRequest(root, spawnOf(id));
     recordReport(root, reportOf(below[0], 1, { status: 'running' }));
-    answerSlotRequest(root, { kind: 'release', agent_id: ONE, closed: true });
+    answerSlotRequest(root, { kind: 'release', agent_id: ONE, closed: true, life: 0 });
     expect(slotsOf(root)).toMatchObject({ working: [TWO, ...below] });
-    answerSlotRequest(root, { kind: 'release_below', agent_id: ONE });
+    answerSlotRequest(root, { kind: 'release_below', agent_id: ONE, life: 0 });
     expect(slotsOf(root)).toMatchObject({ working: [TWO], spawned: 4 });
     expect(root.tree?.openIds).toEqual([TWO]);
     const late = reportOf(below[1], 1, { status: 'running' });
     expect(recordReport(root, late)).toBeUndefined();
+  });
+
+  test('takes none for lost that is back, nor what is below it, whatever is told of its life before', () => {
+    const below = agentId('worker-1/explorer-1');
+    const root = rootWith({});
+    for (const id of [ONE, below]) {
+      answerSlotRequest(root, spawnOf(id));
+      recordReport(root, reportOf(id, nextLife(0) + 1, { status: 'running' }));
+    }
+    answerSlotRequest(root, { kind: 'release', agent_id: ONE, closed: true, life: 0 });
+    answerSlotRequest(root, { kind: 'release_below', agent_id: ONE, life: 0 });
+    expect(root.tree?.openIds).toEqual([ONE, below]);
+    expect(slotsOf(root)?.working).toEqual([ONE, below]);
+  });
+
+  test('looks for itself whether an agent has ended of which an orphan supposes so', () => {
+    const root = rootWith({});
+    answerSlotRequest(root, spawnOf(ONE));
+    answerSlotRequest(root, { kind: 'release', agent_id: ONE, closed: true });
+    expect(root.tree?.openIds).toEqual([ONE]);
+    expect(root.orders).toEqual([{ type: 'suspicion', id: ONE }]);
+  });
+
+  test('takes a child of its own for lost also where another agent has noticed it', () => {
+    const root = rootWith({});
+    answerSlotRequest(root, { ...reserve(ONE), spawn: viewOf(ONE, { parent_id: SESSION }) });
+    root.children.add(ONE, 'worker', undefined);
+    answerSlotRequest(root, { kind: 'release', agent_id: ONE, closed: true, life: 0 });
+    expect(root.orders).toMatchObject([{ type: 'death', id: ONE, life: 0 }]);
+    expect(slotsOf(root)?.working).toEqual([]);
   });
 
   test('waits for an agent that the end of a turn below it wakes', () => {

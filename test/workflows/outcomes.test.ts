@@ -15,6 +15,21 @@ test('what is under way is not forgotten, however many operations come after it'
   expect(outcomes.outcome('long')).toEqual({ state: 'done', success: true, output: 'at last' });
 });
 
+test('no more texts are kept than fit into a new run, the newest ones, and one that is larger alone', () => {
+  const outcomes = new Outcomes();
+  for (let n = 0; n < 20; n++) {
+    outcomes.begin(`${n}`);
+    outcomes.end(`${n}`, true, 'x'.repeat(50_000));
+  }
+  expect(outcomes.outcome('0')).toEqual({ state: 'unknown' });
+  expect(outcomes.outcome('18')).toMatchObject({ state: 'done' });
+  expect(outcomes.bytes).toBe(200_000);
+  outcomes.begin('large');
+  outcomes.end('large', true, 'x'.repeat(500_000));
+  expect(outcomes.outcome('18')).toEqual({ state: 'unknown' });
+  expect(outcomes.outcome('large')).toMatchObject({ state: 'done', success: true });
+});
+
 test('what nobody works on any more is unknown', () => {
   const outcomes = new Outcomes();
   outcomes.begin('1');

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { findEnded } from '../../activities/find-ended.ts';
 import type { ReadItems } from '../../activities/model/conversation-cache.ts';
 import { conversationReader } from '../../activities/model/read-conversation.ts';
 import { createFindClosedAgent } from '../../activities/restore/find-closed-agent.ts';
@@ -113,6 +114,7 @@ export function scriptedActivities(plays: Plays, client: Client) {
       const message = `There is no agent ${request.agent_id}, or Temporal keeps it no longer.`;
       return { ok: false, error: { code: 'agent_not_found', message } };
     },
+    find_ended: findEnded(client),
     plan_call: async ({ call }: Wire<PlanRequest>) =>
       planOf({ name: call.name, args: JSON.parse(call.arguments) }, call.call_id),
     look: (request: Wire<ToolRequest>) => beating(() => tool(request)),

@@ -96,6 +96,16 @@ describe("the root's picture of its session", () => {
     expect(message).toContain("the agent's own status has it whole");
   });
 
+  test('fits into a new run, however many agents have said much', () => {
+    const ids = Array.from({ length: 500 }, (_, n) => agentId(`worker-${n + 1}`));
+    const tree = treeWith(...ids.map((id): [typeof id] => [id]));
+    for (const id of ids) tree.apply(reportOf(id, 1, { status: 'completed', message: 'x'.repeat(9_000) }));
+    const messages = tree.carry.reports.map(({ view }) => view.message ?? '');
+    expect(messages.join('').length).toBeLessThan(350_000);
+    expect(messages.every((message) => message.includes('(cut;'))).toBe(true);
+    expect(carried(tree).ids).toEqual(ids);
+  });
+
   test('stays the same through continue-as-new', () => {
     const tree = treeWith([CHILD, { status: 'pending_init' }], [GRANDCHILD]);
     tree.slots.reserveSpawn({ agent: CHILD, requestId: 'r1' }, false);

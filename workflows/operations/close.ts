@@ -82,14 +82,17 @@ export function closeAgent(
     if (inTime && !gone) return closed;
     // Of one that was ended from outside nobody has closed what is below it.
     const { terminated } = await terminateAgents({ agent_id: id, reason: how.reason });
+    const life = agent.children.life(id);
     markLost(
       agent,
       id,
       gone ? 'errored' : 'shutdown',
       gone ? 'ended from outside' : 'terminated: it did not answer',
     );
-    releaseSlot(agent, id, true);
-    releaseBelow(agent, id);
+    if (life !== undefined) {
+      releaseSlot(agent, id, life);
+      releaseBelow(agent, id, life);
+    }
     return terminated;
   });
 }

@@ -14,7 +14,7 @@ import { releaseBelow, releaseSlot } from './slot.ts';
 
 /**
  * An agent whose workflow fails, or that somebody terminates, reports nothing any more; the server tells the run that
- * has started it. A run that continues another one does not hear of it.
+ * has started it. A run that continues another one does not hear of it, and looks for itself (`lookForDeaths`).
  *
  * @param life the one that has just begun
  */
@@ -29,7 +29,8 @@ export function noticeDeath(
   });
 }
 
-const OUTSIDE = 'ended from outside';
+/** Why an agent counts as lost, unless more is known. */
+export const OUTSIDE = 'ended from outside';
 
 function reasonOf(error: unknown): string {
   const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;
@@ -42,16 +43,16 @@ export function takeForLost(agent: AgentState, id: AgentId, life: number, reason
   const known = agent.children.get(id);
   // One that was resumed for another agent, its parent, hears of it from the root.
   if (known?.isChild === true) {
-    if (known.closed || agent.children.life(id) > life) return;
+    if (known.closed || (agent.children.life(id) ?? 0) > life) return;
     agent.children.lost(id, 'errored', reason);
     const { role, callId, turn } = known;
     const said = { role, agentId: id, callId, status: 'errored', durationMs: 0, message: reason } as const;
     agent.inbox.announce({ child: id, turn, status: 'errored', text: formatAnnouncement(said) });
     agent.emit({ type: 'agent.status', receiver_id: id, status: 'errored', is_final: true, text: reason });
   }
-  releaseSlot(agent, id, true, life);
+  releaseSlot(agent, id, life);
   agent.onChange();
-  const burial = endBelow(agent, id).catch((error: unknown) => {
+  const burial = endBelow(agent, id, life).catch((error: unknown) => {
     agent.warn(`what runs below ${id} could not be ended: ${bodyOf(error).message}`);
   });
   agent.burials.set(id, burial);
@@ -61,9 +62,15 @@ export function takeForLost(agent: AgentState, id: AgentId, life: number, reason
 /**
  * Ends what still runs below an agent that has ended without closing it.
  *
+ * @param life the one that has ended
  * @param known agents that may be there, in case the server does not list them yet
  */
-export async function endBelow(agent: AgentState, id: AgentId, known: AgentId[] = []): Promise<void> {
+export async function endBelow(
+  agent: AgentState,
+  id: AgentId,
+  life: number,
+  known: AgentId[] = [],
+): Promise<void> {
   const inTree = agent.tree?.openIds.filter((other) => isBelow(other, id)) ?? [];
   await terminateAgents({
     agent_id: id,
@@ -71,7 +78,7 @@ export async function endBelow(agent: AgentState, id: AgentId, known: AgentId[] 
     only_below: true,
     known: [...new Set([...known, ...inTree])],
   });
-  releaseBelow(agent, id);
+  releaseBelow(agent, id, life);
 }
 
 /** Until what is left of an earlier life there is gone, nothing may begin another one. */

@@ -81,7 +81,7 @@ function asItStands({ status, message }: Pick<AgentState['standing'], 'status' |
 async function hasEnded(agent: AgentState, id: AgentId): Promise<boolean> {
   const found = await findClosedAgent({ agent_id: id });
   if (!found.ok && found.error.code !== 'agent_not_found') return false;
-  takeForLost(agent, id, agent.children.life(id));
+  takeForLost(agent, id, agent.children.life(id) ?? 0);
   return true;
 }
 
@@ -142,14 +142,15 @@ async function startAgain(
   if (missing !== undefined) {
     return { code: 'agent_not_resumable', message: `agent ${missing} above it did not come back` };
   }
-  if (!found.closed) await endBelow(agent, id, found.open_children);
+  const ended = lifeOf(found.reports);
+  if (!found.closed) await endBelow(agent, id, ended, found.open_children);
   // Where open agents hold slots, one that comes back needs one; else only its next turn does.
   const holdsSlot = agent.settings.limits.count === 'open';
   const slot = holdsSlot ? await reserveFor(agent, id) : undefined;
   if (slot?.outcome === 'refused') return slot.error;
   // Whoever closes has asked all that it knows to close: nobody would do so with this one.
   if (agent.closing !== undefined) {
-    if (holdsSlot) releaseSlot(agent, id, true);
+    if (holdsSlot) releaseSlot(agent, id, ended);
     return { code: 'agent_closed', message: `agent ${agent.id} is closing and resumes no agents` };
   }
   const queued = slot?.outcome === 'queued';
@@ -172,7 +173,7 @@ async function startAgain(
   } catch (error) {
     undo();
     if (error instanceof Error && error.name === ALREADY_STARTED) return 'open';
-    if (holdsSlot) releaseSlot(agent, id, true);
+    if (holdsSlot) releaseSlot(agent, id, ended);
     const reason = error instanceof Error ? error.message : String(error);
     return { code: 'internal', message: `agent ${id} could not be started again: ${reason}` };
   }

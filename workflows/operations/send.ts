@@ -59,12 +59,13 @@ async function reserveAndSend(agent: AgentState, receiver: AgentId, request: Sen
   const reached = await agent.outbox.send(receiver, SIGNALS.sendInput, payload).catch((error: unknown) => {
     // The server takes no more signals for it.
     agent.children.unsent(receiver, id);
-    if (reserves) releaseSlot(agent, receiver, false);
+    if (reserves) releaseSlot(agent, receiver);
     throw error;
   });
   if (!reached) {
+    const life = agent.children.life(receiver);
     agent.children.lost(receiver, 'errored', 'ended from outside');
-    releaseSlot(agent, receiver, true);
+    if (reserves || life !== undefined) releaseSlot(agent, receiver, life);
     throw closed(receiver);
   }
   return id;
@@ -78,7 +79,7 @@ export function turnAwayInput(agent: AgentState, from: AgentId, id: string): voi
   agent.inbox.turnAway(from, id);
   const { standing, inbox, running } = agent;
   const isIdle = standing.isFinal && running === undefined && !inbox.hasInput;
-  if (isIdle && !agent.isRoot) releaseSlot(agent, agent.id, false);
+  if (isIdle && !agent.isRoot) releaseSlot(agent, agent.id);
   agent.report();
 }
 

@@ -103,14 +103,19 @@ export function cancelSpawn(agent: AgentState, unborn: AgentId): void {
   tell(agent, { kind: 'cancel_spawn', agent_id: unborn });
 }
 
-/** Tells the ledger that an agent works no more, for one that cannot say so itself. */
-export function releaseSlot(agent: AgentState, holder: AgentId, closed: boolean, life?: number): void {
-  tell(agent, { kind: 'release', agent_id: holder, closed, ...(life === undefined ? {} : { life }) });
+/**
+ * Tells the ledger that an agent works no more, for one that cannot say so itself.
+ *
+ * @param ended its life that is over; one that it has begun since goes on. Without it, only its turn is over.
+ */
+export function releaseSlot(agent: AgentState, holder: AgentId, ended?: number): void {
+  const life = ended === undefined ? { closed: false } : { closed: true, life: ended };
+  tell(agent, { kind: 'release', agent_id: holder, ...life });
 }
 
-/** The same for all agents below one; every one of them has ended. */
-export function releaseBelow(agent: AgentState, id: AgentId): void {
-  tell(agent, { kind: 'release_below', agent_id: id });
+/** The same for all agents below one whose life is over; every one of them has ended. */
+export function releaseBelow(agent: AgentState, id: AgentId, ended: number): void {
+  tell(agent, { kind: 'release_below', agent_id: id, life: ended });
 }
 
 async function ask(

@@ -1,0 +1,39 @@
+/** Texts of other agents, as they are kept where there may be very many of them. */
+
+const SHOWN = 4_000;
+/** Where even texts of that length are too many. */
+const HINTED = 200;
+/** Texts of one kind that go into a new run, together. */
+const TOGETHER = 200_000;
+
+/** The beginning of a text, with a word on where the rest is. */
+export function shortened(text: string, most = SHOWN): string {
+  if (text.length <= most) return text;
+  return `${text.slice(0, most)}… (cut; the agent's own status has it whole)`;
+}
+
+/**
+ * Cuts texts so that all of them together fit into the input of a new run; the last ones are kept longest.
+ *
+ * @param whole whether a text is to be kept whole as long as there is room
+ */
+export function fitting<T>(
+  entries: readonly T[],
+  textOf: (entry: T) => string | undefined,
+  cut: (entry: T, text: string) => T,
+  whole: (entry: T) => boolean = () => false,
+): T[] {
+  let room = TOGETHER;
+  return entries
+    .toReversed()
+    .map((entry) => {
+      const text = textOf(entry);
+      if (text === undefined) return entry;
+      let kept = text;
+      if (!whole(entry) || kept.length > room) kept = shortened(text);
+      if (kept.length > room) kept = shortened(text, HINTED);
+      room -= kept.length;
+      return kept === text ? entry : cut(entry, kept);
+    })
+    .toReversed();
+}
