@@ -87,7 +87,7 @@ describe.concurrent('a root that was ended from outside, and is resumed', () => 
     await session.untilFinal();
     await working(session, 'default-1');
     // As if it had been ended from outside.
-    const lost = { kind: 'release', agent_id: session.idOf('default-1'), closed: true };
+    const lost = { kind: 'release', agent_id: session.idOf('default-1'), closed: true, life: 0 };
     await session.agent().signal('_mail', [{ type: 'slot', request: lost }]);
     await eventually(async () => expect((await closedInTree(session))[1]?.[1]).toBe(true));
     gate.open();
