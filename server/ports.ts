@@ -42,7 +42,7 @@ export async function areFree({ port, uiPort }: Ports): Promise<boolean> {
   return (await canListen(port)) && (await canListen(uiPort));
 }
 
-export function portOf(address: string | undefined): number | undefined {
+function portOf(address: string | undefined): number | undefined {
   const port = Number(address?.slice(address.lastIndexOf(':') + 1));
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }

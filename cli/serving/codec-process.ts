@@ -18,7 +18,7 @@ import { liveRecord, lives, readRecord, type ServerRecord } from '../../server/r
 import type { Config } from '../config/schema.ts';
 
 /** The hidden option that tells the two kinds of codec server apart. */
-export const BESIDE = '--beside';
+const BESIDE = '--beside';
 
 const LOOK_MS = 1_000;
 const START_MS = 15_000;
