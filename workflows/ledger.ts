@@ -40,8 +40,11 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
     }
     case 'release':
       if (!request.closed) grant(root, slots.turnEnded(request.agent_id));
-      else if (request.life === undefined) root.orders.push({ type: 'suspicion', id: request.agent_id });
-      else if (!isBack(request.agent_id, request.life)) bury(root, request.agent_id);
+      else if (request.life === undefined) {
+        if (tree.openIds.includes(request.agent_id)) {
+          root.orders.push({ type: 'suspicion', id: request.agent_id });
+        } else grant(root, slots.closed(request.agent_id));
+      } else if (!isBack(request.agent_id, request.life)) bury(root, request.agent_id);
       return;
     case 'release_below':
       if (isBack(request.agent_id, request.life)) return;
