@@ -30,7 +30,10 @@ test('a text that could not be stored says why', () => {
 test('a cut never splits a character and stays near the limit', () => {
   fc.assert(
     fc.property(
-      fc.string({ unit: 'grapheme', minLength: 100, maxLength: 3_000 }),
+      fc
+        .string({ unit: 'grapheme', minLength: 100, maxLength: 3_000 })
+        // The sign of a split character may stand in a text by itself.
+        .filter((text) => !text.includes('\ufffd')),
       fc.integer({ min: 1, max: 300 }),
       (text, limit) => {
         const cut = cutOutput(text, limit, stored);
