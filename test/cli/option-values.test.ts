@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { collect, naturalNumber, positiveInteger, seconds } from '../../cli/option-values.ts';
+import {
+  collect,
+  collectAddresses,
+  naturalNumber,
+  portNumber,
+  positiveInteger,
+  seconds,
+} from '../../cli/option-values.ts';
 
 test.each([
   ['1', 1],
@@ -35,4 +42,18 @@ test.each(['0', '-3', 'soon', '', '1e400', '5s', 'Infinity'])('%j is no time', (
 
 test('an option given several times is collected', () => {
   expect(collect('b', collect('a'))).toEqual(['a', 'b']);
+});
+
+test('a port is a number up to 65535', () => {
+  expect(portNumber('8081')).toBe(8_081);
+  for (const text of ['65536', '-1', 'http']) expect(() => portNumber(text), text).toThrow();
+});
+
+test('addresses of web pages are collected', () => {
+  expect(collectAddresses('https://b', collectAddresses('http://127.0.0.1:1'))).toEqual([
+    'http://127.0.0.1:1',
+    'https://b',
+  ]);
+  for (const text of ['temporal', 'ftp://x', ''])
+    expect(() => collectAddresses(text), text).toThrow(/address/);
 });
