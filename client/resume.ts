@@ -4,10 +4,10 @@ import {
   type AgentId,
   type AgentInput,
   type AgentView,
+  type BroughtBack,
   CadreError,
   type ErrorBody,
   findLastLife,
-  type NotResumed,
   parentOf,
   QUERIES,
   type SnapshotPage,
@@ -22,18 +22,12 @@ import { startRoot } from './start-workflow.ts';
 
 const READING_MS = 300;
 
-/** What came back, parents before their children, and what was to come back along with it and did not. */
-export interface Back {
-  resumed: AgentId[];
-  not_resumed: NotResumed[];
-}
-
 /**
  * Brings a closed agent back, and with `recursive` what was open below it. An open one is left as it is.
  *
  * @throws CadreError for the agent itself; what is below it comes back as far as that can be done
  */
-export async function bringBack(client: Client, id: AgentId, recursive: boolean): Promise<Back> {
+export async function bringBack(client: Client, id: AgentId, recursive: boolean): Promise<BroughtBack> {
   const back =
     parentOf(id) === undefined
       ? await bringRootBack(client, id, recursive)
@@ -76,7 +70,7 @@ async function untilRead(line: AgentLine): Promise<void> {
   }
 }
 
-async function bringRootBack(client: Client, id: AgentId, recursive: boolean): Promise<Back> {
+async function bringRootBack(client: Client, id: AgentId, recursive: boolean): Promise<BroughtBack> {
   const line = new AgentLine(client, id);
   const { type, status, runId: newest, taskQueue } = await line.describe();
   if (type !== WORKFLOW_TYPE) {
@@ -99,9 +93,9 @@ async function bringRootBack(client: Client, id: AgentId, recursive: boolean): P
     if (error instanceof WorkflowExecutionAlreadyStartedError) return { resumed: [], not_resumed: [] };
     throw translate(error, id);
   }
-  const back: Back = { resumed: [id], not_resumed: [] };
+  const back: BroughtBack = { resumed: [id], not_resumed: [] };
   for (const child of recursive ? children : []) {
-    const below = await bringBackBelow(client, child, true).catch((error: unknown): Back => {
+    const below = await bringBackBelow(client, child, true).catch((error: unknown): BroughtBack => {
       if (!(error instanceof CadreError)) throw error;
       return { resumed: [], not_resumed: [{ agent_id: child, error: error.body }] };
     });
@@ -119,7 +113,7 @@ export function lastLife(line: AgentLine, newest: string) {
 }
 
 /** The root starts it again: it keeps the slots, and whoever is below it reports to it. */
-async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): Promise<Back> {
+async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): Promise<BroughtBack> {
   const root = sessionOf(id);
   try {
     const { success, output } = await operate(new AgentLine(client, root), {
@@ -127,7 +121,7 @@ async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): 
       agent_id: id,
       recursive,
     });
-    return success ? (JSON.parse(output) as Back) : refused(id, output);
+    return success ? (JSON.parse(output) as BroughtBack) : refused(id, output);
   } catch (error) {
     if (!(error instanceof CadreError) || error.code !== 'agent_closed') throw error;
     throw new CadreError(
@@ -142,10 +136,10 @@ async function bringBackBelow(client: Client, id: AgentId, recursive: boolean): 
 }
 
 /** With what was to come back below an agent that did not. */
-function refused(id: AgentId, output: string): Back {
+function refused(id: AgentId, output: string): BroughtBack {
   const error = refusalIn(output);
   if (error === undefined) throw new CadreError('agent_not_resumable', `agent ${id}: ${output}`);
-  const { not_resumed: below = [], ...own } = error as ErrorBody & Partial<Back>;
+  const { not_resumed: below = [], ...own } = error as ErrorBody & Partial<BroughtBack>;
   return { resumed: [], not_resumed: [{ agent_id: id, error: own }, ...below] };
 }
 

@@ -4,9 +4,9 @@ import type {
   AgentSettingsInput,
   AgentView,
   Approval,
+  BroughtBack,
   ContentPart,
   ItemsPage,
-  NotResumed,
   SessionSettings,
   SessionSettingsInput,
   Source,
@@ -50,14 +50,10 @@ export interface ResumeOptions {
   input?: string | ContentPart[];
 }
 
-export interface ResumeResult {
+export interface ResumeResult extends BroughtBack {
   /** As it stands after that. */
   status: Status;
   message?: string;
-  /** What was brought back, parents before their children; empty where it was open. */
-  resumed: AgentId[];
-  /** With `recursive`: what was to come back as well and did not, each with the reason. */
-  not_resumed: NotResumed[];
   /** Of the input, where there was one. */
   submission_id?: string;
 }

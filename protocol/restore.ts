@@ -106,6 +106,13 @@ export interface NotResumed {
   error: ErrorBody;
 }
 
+/** What a resume has brought back, and with `recursive` what was to come back as well and did not. */
+export interface BroughtBack {
+  /** Parents before their children; empty where the agent was open. */
+  resumed: AgentId[];
+  not_resumed: NotResumed[];
+}
+
 /** Activity `find_closed_agent`: what is needed to start a closed agent again. */
 export interface ClosedAgentRequest {
   agent_id: AgentId;

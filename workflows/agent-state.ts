@@ -1,5 +1,4 @@
 import { workflowInfo } from '@temporalio/workflow';
-import { nameOf } from '../protocol/ids.ts';
 import type {
   Acknowledge,
   AgentIdentity,
@@ -23,6 +22,7 @@ import type {
   Verdict,
 } from '../protocol/index.ts';
 import { nextLife } from '../protocol/lives.ts';
+import { viewOf } from './agent-view.ts';
 import type { AgentCarry } from './carry.ts';
 import { Children } from './children.ts';
 import { Conversation } from './conversation.ts';
@@ -36,7 +36,7 @@ import { SessionTree } from './session-tree.ts';
 import { SideWork } from './side-work.ts';
 import { Standing } from './standing.ts';
 import { StepUnderWay } from './step-under-way.ts';
-import type { Stoppable } from './stoppable.ts';
+import { Stoppable } from './stoppable.ts';
 
 /** Why and how an agent closes. */
 export interface Closing {
@@ -154,6 +154,12 @@ export class AgentState {
     return this.tree !== undefined;
   }
 
+  /** From here on the turn can be stopped; it may have been already, before this agent got to it. */
+  beginRunning(): Stoppable {
+    this.running ??= new Stoppable();
+    return this.running;
+  }
+
   /** A name for something this agent asks for or sends, unique over its whole life. */
   nextId(kind: keyof typeof ID_LETTERS): string {
     this.#counters[kind]++;
@@ -175,43 +181,7 @@ export class AgentState {
   }
 
   get view(): AgentView {
-    const { identity, standing, settings } = this;
-    // What waits for a slot: the last turn's end is no longer the last word.
-    const waits = standing.queued || this.inbox.hasInput;
-    const about = standing.isFinal && this.closing === undefined && waits;
-    // Of what waits side by side, people need to see most what waits for them.
-    const waitingFor = this.questions.size > 0 ? 'approval' : standing.waitingFor;
-    return {
-      agent_id: identity.agent_id,
-      session_id: identity.session_id,
-      ...(identity.parent_id === undefined ? {} : { parent_id: identity.parent_id }),
-      status: about ? 'pending_init' : standing.status,
-      ...(about || standing.message === undefined ? {} : { message: standing.message }),
-      is_final: standing.isFinal && !about,
-      closed: standing.closed,
-      ...(standing.queued || about ? { queued: true } : {}),
-      ...(waitingFor === undefined ? {} : { waiting_for: waitingFor }),
-      ...(standing.currentTool === undefined ? {} : { current_tool: standing.currentTool }),
-      turn: standing.turn,
-      step: standing.step,
-      depth: identity.depth,
-      role: settings.role,
-      ...(settings.persona === undefined ? {} : { persona: settings.persona }),
-      name: identity.name ?? nameOf(identity.agent_id),
-      ...(standing.note === undefined ? {} : { note: standing.note }),
-      task: identity.task,
-      model: settings.model,
-      ...(settings.reasoning_effort === undefined ? {} : { reasoning_effort: settings.reasoning_effort }),
-      sandbox_mode: settings.sandbox_mode,
-      working_directory: settings.working_directory,
-      source: identity.source,
-      usage: standing.usage,
-      ...(settings.limits.max_tokens === undefined ? {} : { max_tokens: settings.limits.max_tokens }),
-      children: this.children.ids,
-      ...(this.session?.one_shot === true ? { one_shot: true } : {}),
-      status_since: new Date(standing.since).toISOString(),
-      updated_at: new Date(standing.updated).toISOString(),
-    };
+    return viewOf(this);
   }
 
   get treeView(): TreeView {

@@ -1,20 +1,22 @@
-import { allHandlersFinished, CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
-import type { AgentInput, AgentResult, Item, RoleAnswer, RoleRequest } from '../protocol/index.ts';
+import { CancellationScope } from '@temporalio/workflow';
+import type { AgentInput, AgentResult, Item } from '../protocol/index.ts';
 import { normalizeNote } from '../protocol/messages.ts';
-import { problemOf, resolveRole } from './activity-calls.ts';
 import { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
 import { closeSelf } from './closing.ts';
-import { shouldContinueAsNew } from './continue-as-new.ts';
+import { continueInNewRun, mayMoveOn, shouldContinueAsNew } from './continue-as-new.ts';
 import { registerHandlers } from './handlers.ts';
+import { untilDue } from './idleness.ts';
+import { lookForDeaths } from './operations/lookout.ts';
 import { takeSlot } from './operations/slot.ts';
 import { beginClosing, followOrders, followWaiting } from './orders.ts';
 import { requireReadable } from './readable.ts';
 import { giveUp, type Past, recall } from './restore.ts';
-import { Stoppable } from './stoppable.ts';
+import { applyRole } from './root-role.ts';
+import type { Stoppable } from './stoppable.ts';
 import { Surface } from './surface.ts';
 import { runTurn } from './turn.ts';
-import { stopped } from './turn-limits.ts';
+import { endTurn, startTurn, stoppedBefore } from './turn-bounds.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
 /** The life of one agent: turns, one after the other, until it is closed. */
@@ -33,9 +35,10 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     if (input.carry === undefined && input.restore !== undefined) self.report();
     // What was carried over comes before all else; in the middle of a turn it is for that turn, which may be stopped
     // by it before it takes what has come since.
-    if (self.standing.status === 'running') self.running = new Stoppable();
+    if (self.standing.status === 'running') self.beginRunning();
     followWaiting(self);
     registerHandlers(self);
+    void lookForDeaths(self);
     void followOrders(self);
     surface.refresh();
     if (past.carry === undefined && input.restore === undefined && self.isRoot) {
@@ -92,57 +95,6 @@ async function standInLine(self: AgentState): Promise<void> {
   if (self.closing === undefined) self.report();
 }
 
-/** What its role makes of the settings of a root; a child's were resolved by its parent. */
-async function applyRole(self: AgentState, surface: Surface): Promise<void> {
-  const work = new Stoppable();
-  const resolved: { answer?: RoleAnswer } = {};
-  const asked = work.scope
-    .run(() => rootRole(self))
-    .then((answer) => {
-      resolved.answer = answer;
-    });
-  void self.sideWork.track(asked, work);
-  while (resolved.answer === undefined) {
-    const running = beginRunning(self);
-    await condition(() => resolved.answer !== undefined || running.stopReason !== undefined);
-    self.running = undefined;
-    // An interrupt ends the turn that waits for the role, and not the reading of it, which the next turn needs.
-    if (self.closing === undefined && running.stopReason !== undefined && self.inbox.hasInput) {
-      endTurn(self, stoppedBefore(self, running));
-    }
-  }
-  const { answer } = resolved;
-  if (self.closing !== undefined) return;
-  if (answer.ok) {
-    self.settings = answer.settings;
-    self.tree?.budget.bound(self.id, answer.settings.limits.max_tokens);
-    surface.showSettings();
-    return;
-  }
-  const { message, hint, code } = answer.error;
-  const reason = hint === undefined ? message : `${message} ${hint}`;
-  self.inbox.drain();
-  self.standing.startTurn(Date.now());
-  endTurn(self, { status: 'errored', message: reason, code });
-}
-
-async function rootRole(self: AgentState): Promise<RoleAnswer> {
-  const { role, persona } = self.settings;
-  const request: RoleRequest = {
-    session_id: self.identity.session_id,
-    inherited: self.settings,
-    role,
-    ...(persona === undefined ? {} : { persona }),
-  };
-  try {
-    return await resolveRole(request, `role ${role}`);
-  } catch (error) {
-    const problem = problemOf(error);
-    if (problem.kind === 'failed') return { ok: false, error: problem };
-    return { ok: false, error: { code: 'internal', message: `role ${role} could not be read` } };
-  }
-}
-
 /** The next thing to do: a turn, or nothing when the agent is about to close. */
 async function nextTurn(
   self: AgentState,
@@ -161,13 +113,12 @@ async function nextTurn(
   if (!(await untilDue(self, isDue))) return undefined;
   if (self.closing !== undefined || closesByItself(self)) return undefined;
   if (!wakes()) return 'continue_as_new';
-  const running = beginRunning(self);
+  const running = self.beginRunning();
   if (running.stopReason === undefined) await obtainSlot(self, input, running);
   self.running = undefined;
   if (self.closing !== undefined) return undefined;
   if (running.stopReason !== undefined) return stoppedBefore(self, running);
-  standing.startTurn(Date.now());
-  self.emit({ type: 'turn.started', turn: standing.turn });
+  startTurn(self);
   self.emitOwnStatus();
   // Whoever got the slot for the first turn knows already that it runs.
   if (standing.turn === 1 && input.slot !== 'queued') self.onChange();
@@ -177,56 +128,11 @@ async function nextTurn(
   return runTurn(self);
 }
 
-/**
- * Waits for the next thing to do. The time that the agent may be idle runs while nothing is pending: no agents of its
- * that work, and nothing that a client has asked of it.
- *
- * @returns false when the agent was given up, since nothing had come for so long
- */
-async function untilDue(self: AgentState, isDue: () => boolean): Promise<boolean> {
-  const { max_runtime_ms: idle } = self.settings.limits;
-  const isPending = (): boolean => self.sideWork.busy || self.children.working.length > 0;
-  while (!isDue()) {
-    if (idle === undefined) await condition(isDue);
-    else if (isPending()) await condition(() => isDue() || !isPending());
-    else if (!(await condition(() => isDue() || isPending(), idle, { summary: 'agents.max_runtime_ms' }))) {
-      if (isDue() || isPending()) continue;
-      endIdleness(self, idle);
-      return false;
-    }
-  }
-  return true;
-}
-
-function endIdleness(self: AgentState, idle: number): void {
-  const { standing } = self;
-  const limit = `The limit of ${idle} ms without any activity was reached (agents.max_runtime_ms).`;
-  const last = standing.status === 'completed' && standing.message ? ` Handed back: ${standing.message}` : '';
-  standing.endTurn('errored', limit + last, 'limit_runtime', Date.now());
-  self.emitOwnStatus();
-  self.report();
-  beginClosing(self, limit, true);
-}
-
 /** The turns are used up: what was sent stands in the conversation, but no model sees it. */
 function refusedTurn(self: AgentState, most: number): TurnOutcome {
   self.conversation.append(...self.inbox.drain());
   const message = `The limit of ${most} turns was reached (agents.max_turns).`;
   return { status: 'errored', message, code: 'limit_turns' };
-}
-
-/** From here on the next turn can be stopped; it may have been already, before this agent got to it. */
-function beginRunning(self: AgentState): Stoppable {
-  self.running ??= new Stoppable();
-  return self.running;
-}
-
-/** A turn that was stopped before its first model call: what it was for stands in the conversation. */
-function stoppedBefore(self: AgentState, running: Stoppable): TurnOutcome {
-  self.conversation.append(...self.inbox.drain());
-  self.standing.startTurn(Date.now());
-  self.emit({ type: 'turn.started', turn: self.standing.turn });
-  return stopped(self, running);
 }
 
 /** What it is given once its turn was stopped, it gives back with the end of that. */
@@ -252,57 +158,9 @@ function closesByItself(self: AgentState): boolean {
   return !session.wait_agents || tree?.busy !== true;
 }
 
-function endTurn(self: AgentState, outcome: TurnOutcome): void {
-  const { standing } = self;
-  const now = Date.now();
-  const { status, message } = outcome;
-  const { turn } = standing;
-  const duration_ms = now - standing.turnStarted;
-  const code = status === 'errored' ? outcome.code : undefined;
-  standing.endTurn(status, message, code, now);
-  switch (outcome.status) {
-    case 'completed':
-      self.emit({ type: 'turn.completed', turn, message, duration_ms });
-      break;
-    case 'errored':
-      self.emit({ type: 'turn.failed', turn, reason: message, code: outcome.code, duration_ms });
-      break;
-    case 'interrupted':
-      self.conversation.append({ type: 'notice', text: `The turn was interrupted: ${message}` });
-      self.emit({ type: 'turn.interrupted', turn, reason: message, duration_ms });
-      break;
-  }
-  self.emitOwnStatus();
-  self.ended = { turn, status, message, duration_ms };
-  // One that closes says so, and this with it, when what is below has closed.
-  if (self.closing === undefined) self.report();
-}
-
 /** Native cancellation is how Temporal's own tools end a workflow; here it closes the agent and all below it. */
 function closeOnCancellation(self: AgentState): void {
   void CancellationScope.current().cancelRequested.catch(() => {
     self.orders.push({ type: 'shutdown', reason: 'its workflow was cancelled' });
-  });
-}
-
-/** Whether it is still so, and nothing has come that is for this run. */
-function mayMoveOn(self: AgentState): boolean {
-  return self.closing === undefined && self.running?.stopReason === undefined && shouldContinueAsNew(self);
-}
-
-/**
- * Goes on in a new run, with nothing under way: all that was sent has arrived, all that came is carried. Orders are
- * no longer followed here: an interrupt would find no turn to stop, and a closing would be forgotten.
- */
-async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>): Promise<never> {
-  self.movesOn = true;
-  await condition(() => self.outbox.isEmpty && allHandlersFinished());
-  const { identity, session } = input;
-  return continueAsNew<typeof agent>({
-    identity,
-    settings: self.settings,
-    ...(session === undefined ? {} : { session }),
-    ...(input.input === undefined ? {} : { input: input.input }),
-    carry: self.carry,
   });
 }

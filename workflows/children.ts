@@ -212,19 +212,20 @@ export class Children {
   /** About as many as it takes in the input of a new run. */
   get bytes(): number {
     let sum = 0;
-    for (const { message, beforeClose } of this.carry.known) {
+    for (const { message, beforeClose } of this.#carried) {
       sum += KNOWN_BYTES + message.length + (beforeClose?.message.length ?? 0);
     }
     return sum;
   }
 
-  get carry(): ChildrenCarry {
+  get #carried(): Known[] {
     // What an open agent has said last, a wait is answered with.
     const said = fitting([...this.#known.values()], messageOf, withMessage, ({ closed }) => !closed);
-    return {
-      known: fitting(said, messageBefore, withMessageBefore),
-      counters: Object.fromEntries(this.#counters),
-    };
+    return fitting(said, messageBefore, withMessageBefore);
+  }
+
+  get carry(): ChildrenCarry {
+    return { known: this.#carried, counters: Object.fromEntries(this.#counters) };
   }
 }
 

@@ -1,6 +1,7 @@
+import { isCancellation } from '@temporalio/workflow';
 import { refusalOutput } from '../protocol/errors.ts';
 import type { ErrorBody, Operate, ToolCall } from '../protocol/index.ts';
-import { planCall, problemOf } from './activity-calls.ts';
+import { bodyOf, planCall } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { Refused } from './operations/refused.ts';
 import { resume } from './operations/resume.ts';
@@ -53,10 +54,7 @@ async function outcomeOf(
 
 function refusalOf(agent: AgentState, error: unknown): string {
   if (error instanceof Refused) return refusalOutput(error.body, error.details);
-  const problem = problemOf(error);
-  if (problem.kind === 'cancelled') return refusalOutput(isClosing(agent));
-  const { message } = problem;
-  return refusalOutput({ code: problem.kind === 'failed' ? problem.code : 'internal', message });
+  return refusalOutput(isCancellation(error) ? isClosing(agent) : bodyOf(error));
 }
 
 function isClosing(agent: AgentState): ErrorBody {

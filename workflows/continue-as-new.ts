@@ -1,5 +1,8 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import type { AgentInput } from '../protocol/index.ts';
+import type { agent } from './agent.ts';
 import type { AgentState } from './agent-state.ts';
+import type { AgentCarry } from './carry.ts';
 
 /** More than this would not fit into the input of a new run. */
 const CARRIED_BYTES = 1_500_000;
@@ -18,4 +21,26 @@ export function shouldContinueAsNew(agent: AgentState): boolean {
 export function carriedBytes({ conversation, step, inbox, children, tree, operations }: AgentState): number {
   const parts = [conversation, step, inbox, children, tree, operations];
   return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), 0);
+}
+
+/** Whether it is still so, and nothing has come that is for this run. */
+export function mayMoveOn(self: AgentState): boolean {
+  return self.closing === undefined && self.running?.stopReason === undefined && shouldContinueAsNew(self);
+}
+
+/**
+ * Goes on in a new run, with nothing under way: all that was sent has arrived, all that came is carried. Orders are
+ * no longer followed here: an interrupt would find no turn to stop, and a closing would be forgotten.
+ */
+export async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>): Promise<never> {
+  self.movesOn = true;
+  await condition(() => self.outbox.isEmpty && allHandlersFinished());
+  const { identity, session } = input;
+  return continueAsNew<typeof agent>({
+    identity,
+    settings: self.settings,
+    ...(session === undefined ? {} : { session }),
+    ...(input.input === undefined ? {} : { input: input.input }),
+    carry: self.carry,
+  });
 }

@@ -1,7 +1,9 @@
 import { isBelow } from '../protocol/ids.ts';
 import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
+import { emitStatus } from './announce.ts';
 import type { Claim } from './slots.ts';
+import { OUTSIDE } from './standing.ts';
 
 /** The root's side of slots and look-ups: what its descendants ask it, and what it answers. */
 
@@ -53,13 +55,11 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
   }
 }
 
-const REASON = 'ended from outside';
-
 /** Takes an agent for closed that can say nothing any more, and tells all who want to know. */
 function bury(root: AgentState, id: AgentId): void {
   const { tree } = root;
   if (tree === undefined) return;
-  if (tree.lost(id, REASON, Date.now())) {
+  if (tree.lost(id, OUTSIDE, Date.now())) {
     tellWatchers(root, id);
     tree.unwatch(id);
     tree.approvals.forget(id);
@@ -67,11 +67,11 @@ function bury(root: AgentState, id: AgentId): void {
     if (parent === root.id) {
       // Unless it was the root that has noticed it.
       if (root.children.get(id)?.closed === false) {
-        root.orders.push({ type: 'death', id, life: tree.life(id), reason: REASON });
+        root.orders.push({ type: 'death', id, life: tree.life(id), reason: OUTSIDE });
       }
     } else {
-      root.children.lost(id, 'errored', REASON);
-      root.emit({ type: 'agent.status', receiver_id: id, status: 'errored', is_final: true, text: REASON });
+      root.children.lost(id, 'errored', OUTSIDE);
+      emitStatus(root, id, 'errored', OUTSIDE);
       tellParent(root, id, parent);
     }
   }

@@ -1,15 +1,14 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import type { Acknowledge, AgentId, AgentView, EndedTurn, Mail, Report, Status } from '../protocol/index.ts';
-import { formatAnnouncement, isFinal } from '../protocol/status.ts';
+import type { Acknowledge, AgentId, Mail, Report } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
+import { announce, emitStatus } from './announce.ts';
 import { takeQuestion } from './approval-desk.ts';
-import type { Known } from './children.ts';
 import { carryOut } from './client-operations.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { takeForLost } from './operations/death.ts';
 import { interruptTurn } from './operations/interrupt.ts';
 import { answerList } from './operations/list.ts';
-import { lookForDeaths, suspect } from './operations/lookout.ts';
+import { suspect } from './operations/lookout.ts';
 import { takeNote } from './operations/note.ts';
 import { turnAwayInput } from './operations/send.ts';
 import type { Order } from './order.ts';
@@ -17,7 +16,6 @@ import { turnAway } from './strays.ts';
 
 /** Acts on what the handlers have left, beside the turn, for as long as the workflow runs. */
 export async function followOrders(agent: AgentState): Promise<never> {
-  void lookForDeaths(agent);
   for (;;) {
     await condition(() => agent.orders.length > 0 && !agent.movesOn);
     await untilUpdatesAreAnswered();
@@ -172,19 +170,8 @@ function learn(agent: AgentState, report: Report): void {
   if (inTree === undefined && change === undefined) return;
   if (change?.ended !== undefined) announce(agent, change.known, change.ended);
   const { ended } = report;
-  if (ended !== undefined) emitStatus(agent, view, ended.status, ended.message ?? view.message);
+  if (ended !== undefined) emitStatus(agent, view.agent_id, ended.status, ended.message ?? view.message);
   const isNew = change?.statusChanged === true || (inTree?.statusChanged === true && view.is_final);
-  if (isNew && view.status !== ended?.status) emitStatus(agent, view, view.status, view.message);
+  if (isNew && view.status !== ended?.status) emitStatus(agent, view.agent_id, view.status, view.message);
   agent.onChange();
-}
-
-function announce(agent: AgentState, child: Known, ended: Required<EndedTurn>): void {
-  const { id, role, callId } = child;
-  const { turn, status, message, duration_ms: durationMs } = ended;
-  const text = formatAnnouncement({ role, agentId: id, callId, status, durationMs, message });
-  agent.inbox.announce({ child: id, turn, status, text });
-}
-
-function emitStatus(agent: AgentState, { agent_id: id }: AgentView, status: Status, text = ''): void {
-  agent.emit({ type: 'agent.status', receiver_id: id, status, is_final: isFinal(status), text });
 }

@@ -179,13 +179,17 @@ export class SessionTree {
   /** About as many as it takes in the input of a new run. */
   get bytes(): number {
     let sum = 0;
-    for (const { view } of this.carry.reports) sum += VIEW_BYTES + (view.message?.length ?? 0);
+    for (const { view } of this.#carried) sum += VIEW_BYTES + (view.message?.length ?? 0);
     return sum;
+  }
+
+  get #carried(): Report[] {
+    return fitting([...this.#reports.values()], messageOf, withMessage);
   }
 
   get carry(): SessionTreeCarry {
     return {
-      reports: fitting([...this.#reports.values()], messageOf, withMessage),
+      reports: this.#carried,
       watchers: [...this.#watchers].map(([id, watchers]) => [id, [...watchers]]),
       slots: this.slots.carry,
       approvals: this.approvals.carry,

@@ -23,8 +23,10 @@ export interface StandingCarry {
   before_close?: { status: Status; message?: string };
 }
 
-/** Why a turn was interrupted whose agent was ended from outside, once it is back. */
-export const CUT_OFF = 'the agent was ended from outside';
+/** Why an agent counts as lost, unless more is known. */
+export const OUTSIDE = 'ended from outside';
+/** Why a turn was interrupted whose agent was ended like that, once it is back. */
+export const CUT_OFF = `the agent was ${OUTSIDE}`;
 
 /** How an agent stands: its status and what is shown beside it. */
 export class Standing {

@@ -1,4 +1,3 @@
-import { condition } from '@temporalio/workflow';
 import type { AgentId, Approval, PlannedCall, ToolOutput } from '../protocol/index.ts';
 
 /** A call that only waits: all that another run of the workflow needs to go on waiting. */
@@ -31,7 +30,8 @@ export class StepUnderWay {
   readonly plans: readonly PlannedCall[];
   readonly #outputs: Map<string, ToolOutput>;
   readonly #parked: Map<string, Parked>;
-  readonly #underWay = new Set<string>();
+  /** When each call that is under way began. */
+  readonly #underWay = new Map<string, number>();
   readonly #waiting = new Set<string>();
   /** Whether others have the agent's slot, since calls of this step wait. */
   slotLent: boolean;
@@ -52,8 +52,13 @@ export class StepUnderWay {
     return this.#underWay.has(callId);
   }
 
-  begin(callId: string): void {
-    this.#underWay.add(callId);
+  begin(callId: string, now: number): void {
+    this.#underWay.set(callId, this.#parked.get(callId)?.since ?? now);
+  }
+
+  /** When a call that is under way began, in whatever run; undefined for a client's. */
+  since(callId: string): number | undefined {
+    return this.#underWay.get(callId);
   }
 
   /** @param output undefined when the call goes on in a new run */
@@ -78,32 +83,16 @@ export class StepUnderWay {
     return this.#parked.get(callId);
   }
 
-  /**
-   * Waits inside a call until something is so, or the time is up.
-   *
-   * @param parked what the wait needs in a new run
-   * @param goesOn whether the agent should go on in a new run, which it does not while a call does more than wait
-   * @returns false when the time was up first
-   * @throws MovesOn when the agent goes on in a new run before that
-   */
-  async park(
-    callId: string,
-    parked: Parked,
-    over: () => boolean,
-    goesOn: () => boolean,
-    timeout?: { ms: number; summary: string },
-  ): Promise<boolean> {
-    this.#parked.set(callId, parked);
+  /** From here on a call only waits. */
+  park(callId: string, what: Omit<Parked, 'since'>): void {
+    const since = this.#underWay.get(callId);
+    if (since === undefined) return;
+    this.#parked.set(callId, { since, ...what });
     this.#waiting.add(callId);
-    const isDue = (): boolean => over() || goesOn();
-    try {
-      if (timeout === undefined) await condition(isDue);
-      else if (!(await condition(isDue, timeout.ms, { summary: timeout.summary }))) return false;
-    } finally {
-      this.#waiting.delete(callId);
-    }
-    if (!over()) throw new MovesOn();
-    return true;
+  }
+
+  unpark(callId: string): void {
+    this.#waiting.delete(callId);
   }
 
   /** Whether every call under way does nothing but wait. */

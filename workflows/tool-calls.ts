@@ -45,7 +45,7 @@ async function runOfStep(
     step.end(id, notRun(plan));
     return 'done';
   }
-  step.begin(id);
+  step.begin(id, Date.now());
   try {
     step.end(id, await runOne(agent, running, plan, agent.conversation.callOf(id)));
     return 'done';
@@ -99,10 +99,10 @@ async function runOne(
 ): Promise<ToolOutput> {
   const isTurn = work === agent.running;
   // One that has waited in an earlier run has been told of.
-  const parked = isTurn ? agent.step?.parked(plan.call_id) : undefined;
-  const started = parked?.since ?? Date.now();
+  const isNew = !isTurn || agent.step?.parked(plan.call_id) === undefined;
+  const started = (isTurn ? agent.step?.since(plan.call_id) : undefined) ?? Date.now();
   const label = plan.summary === '' ? plan.name : `${plan.name} · ${plan.summary}`;
-  if (parked === undefined)
+  if (isNew)
     agent.emit({ type: 'tool.begin', call_id: plan.call_id, name: plan.name, summary: plan.summary });
   if (isTurn) agent.standing.currentTool = label;
   agent.onChange();

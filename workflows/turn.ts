@@ -18,7 +18,7 @@ import type { TurnOutcome } from './turn-outcome.ts';
  * @returns how it ended, or that it goes on in a new run of the workflow
  */
 export async function runTurn(agent: AgentState): Promise<TurnOutcome | 'continue_as_new'> {
-  agent.running ??= new Stoppable();
+  agent.beginRunning();
   agent.tokensLeased = 0;
   for (;;) {
     const outcome = agent.standing.settling ?? (await stoppably(agent, takeSteps));
@@ -37,8 +37,7 @@ async function stoppably<T>(
   agent: AgentState,
   part: (agent: AgentState, running: Stoppable) => Promise<T>,
 ): Promise<T | TurnOutcome> {
-  agent.running ??= new Stoppable();
-  const { running } = agent;
+  const running = agent.beginRunning();
   const clock = watchTheClock(agent, running);
   try {
     return await running.scope.run(() => part(agent, running));

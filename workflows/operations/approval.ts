@@ -2,8 +2,8 @@ import { decided, shownOf } from '../../protocol/approvals.ts';
 import type { Approval, ApprovalNeed, ErrorBody, Verdict } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
 import { takeQuestion } from '../approval-desk.ts';
-import { shouldContinueAsNew } from '../continue-as-new.ts';
 import { MovesOn } from '../step-under-way.ts';
+import { waitInCall } from '../wait-in-call.ts';
 import { lendingSlot } from './slot.ts';
 
 /**
@@ -18,8 +18,8 @@ export async function askApproval(
   callId: string,
   tool = toolOf(agent, callId),
 ): Promise<ErrorBody | undefined> {
-  const parked = agent.step?.parked(callId);
-  const approval: Approval = parked?.approval ?? {
+  const asked = agent.step?.parked(callId)?.approval;
+  const approval: Approval = asked ?? {
     ...need,
     approval_id: agent.nextId('approvals'),
     asking_id: agent.id,
@@ -31,7 +31,7 @@ export async function askApproval(
   const { approval_id: id } = approval;
   agent.questions.set(id, approval);
   // A question of an earlier run has been put.
-  if (parked?.approval === undefined) {
+  if (asked === undefined) {
     agent.emit({ type: 'approval.requested', ...shownOf(approval) });
     if (agent.isRoot) takeQuestion(agent, approval);
     else agent.postToRoot({ type: 'approval', approval });
@@ -39,9 +39,7 @@ export async function askApproval(
   } else agent.onChange();
   let movesOn = false;
   try {
-    const verdict = await lendingSlot(agent, callId, () =>
-      untilDecided(agent, approval, parked?.since ?? Date.now()),
-    );
+    const verdict = await lendingSlot(agent, callId, () => untilDecided(agent, approval));
     if (verdict === undefined) return { code: 'agent_closed', message: `agent ${agent.id} is closing` };
     agent.emit({ type: 'approval.decided', ...decided(approval, verdict) });
     // A client's call is no part of the turn.
@@ -60,18 +58,10 @@ export async function askApproval(
   }
 }
 
-async function untilDecided(
-  agent: AgentState,
-  approval: Approval,
-  since: number,
-): Promise<Verdict | undefined> {
+async function untilDecided(agent: AgentState, approval: Approval): Promise<Verdict | undefined> {
   const { approval_id: id, call_id: callId } = approval;
   const isClosing = (): boolean => agent.closing !== undefined;
-  const { step } = agent;
-  if (step?.has(callId) === true) {
-    const over = (): boolean => agent.verdicts.has(id) || isClosing();
-    await step.park(callId, { since, approval }, over, () => shouldContinueAsNew(agent));
-  }
+  await waitInCall(agent, callId, { approval }, () => agent.verdicts.has(id) || isClosing());
   return agent.verdicts.await(id, isClosing);
 }
 

@@ -4,6 +4,7 @@ import { isFinal, wireStatus } from '../../protocol/status.ts';
 import { terminateAgents } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import type { Known } from '../children.ts';
+import { OUTSIDE } from '../standing.ts';
 import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
 import { releaseBelow, releaseSlot } from './slot.ts';
@@ -83,12 +84,7 @@ export function closeAgent(
     // Of one that was ended from outside nobody has closed what is below it.
     const { terminated } = await terminateAgents({ agent_id: id, reason: how.reason });
     const life = agent.children.life(id);
-    markLost(
-      agent,
-      id,
-      gone ? 'errored' : 'shutdown',
-      gone ? 'ended from outside' : 'terminated: it did not answer',
-    );
+    markLost(agent, id, gone ? 'errored' : 'shutdown', gone ? OUTSIDE : 'terminated: it did not answer');
     if (life !== undefined) {
       releaseSlot(agent, id, life);
       releaseBelow(agent, id, life);

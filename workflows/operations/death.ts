@@ -7,9 +7,10 @@ import {
 } from '@temporalio/workflow';
 import { isBelow } from '../../protocol/ids.ts';
 import type { AgentId } from '../../protocol/index.ts';
-import { formatAnnouncement } from '../../protocol/status.ts';
 import { bodyOf, terminateAgents } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
+import { announce, emitStatus } from '../announce.ts';
+import { OUTSIDE } from '../standing.ts';
 import { releaseBelow, releaseSlot } from './slot.ts';
 
 /**
@@ -29,9 +30,6 @@ export function noticeDeath(
   });
 }
 
-/** Why an agent counts as lost, unless more is known. */
-export const OUTSIDE = 'ended from outside';
-
 function reasonOf(error: unknown): string {
   const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined;
   return cause === undefined || cause instanceof TerminatedFailure ? OUTSIDE : `${OUTSIDE}: ${cause.message}`;
@@ -45,10 +43,8 @@ export function takeForLost(agent: AgentState, id: AgentId, life: number, reason
   if (known?.isChild === true) {
     if (known.closed || (agent.children.life(id) ?? 0) > life) return;
     agent.children.lost(id, 'errored', reason);
-    const { role, callId, turn } = known;
-    const said = { role, agentId: id, callId, status: 'errored', durationMs: 0, message: reason } as const;
-    agent.inbox.announce({ child: id, turn, status: 'errored', text: formatAnnouncement(said) });
-    agent.emit({ type: 'agent.status', receiver_id: id, status: 'errored', is_final: true, text: reason });
+    announce(agent, known, { turn: known.turn, status: 'errored', message: reason, duration_ms: 0 });
+    emitStatus(agent, id, 'errored', reason);
   }
   releaseSlot(agent, id, life);
   agent.onChange();

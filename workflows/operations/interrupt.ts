@@ -1,7 +1,6 @@
 import { REASON_MAX } from '../../protocol/message-size.ts';
 import { SIGNALS } from '../../protocol/messages.ts';
 import type { AgentState } from '../agent-state.ts';
-import { Stoppable } from '../stoppable.ts';
 
 /**
  * Stops the running turn, or the one that is about to begin, and by default those of all agents below; an idle agent
@@ -16,7 +15,7 @@ export function interruptTurn(agent: AgentState, reason: string, forInput = fals
   if (agent.standing.status !== 'running') {
     if (forInput) return;
     // Input that waits makes a turn, as soon as the agent gets to it.
-    if (agent.inbox.hasInput) agent.running ??= new Stoppable();
+    if (agent.inbox.hasInput) agent.beginRunning();
   }
   agent.running?.stop(reason);
 }

@@ -2,7 +2,7 @@ import { condition } from '@temporalio/workflow';
 import type { AgentId } from '../../protocol/index.ts';
 import { bodyOf, findEnded } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import { OUTSIDE } from './death.ts';
+import { OUTSIDE } from '../standing.ts';
 
 const PAUSE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 import { CancellationScope, sleep, WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { depthOf, parentOf } from '../../protocol/ids.ts';
-import type { AgentId, ClosedAgentAnswer, ErrorBody, NotResumed, WireStatus } from '../../protocol/index.ts';
+import type { AgentId, BroughtBack, ClosedAgentAnswer, ErrorBody, WireStatus } from '../../protocol/index.ts';
 import { lifeOf, nextLife } from '../../protocol/lives.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import { bodyOf, findClosedAgent } from '../activity-calls.ts';
@@ -12,12 +12,8 @@ import { resolveAgent } from './resolve.ts';
 import { releaseSlot, reserveFor } from './slot.ts';
 import { startAgentWorkflow } from './start-agent.ts';
 
-export interface ResumeResult {
+export interface ResumeResult extends BroughtBack {
   status: WireStatus;
-  /** Every agent that was brought back, parents before their children. */
-  resumed: AgentId[];
-  /** With `recursive`: what was to come back along with it, and did not. */
-  not_resumed: NotResumed[];
 }
 
 /** The class itself is not for workflows. */
@@ -59,7 +55,7 @@ async function bringBack(agent: AgentState, id: AgentId, recursive: boolean): Pr
   requireDepth(agent, id);
   // From the slot on nothing may be cut in two.
   return CancellationScope.nonCancellable(async () => {
-    const back: Back = { resumed: [], not_resumed: [] };
+    const back: BroughtBack = { resumed: [], not_resumed: [] };
     await comeBack(agent, id, recursive, back);
     const [refused, ...others] = back.not_resumed;
     if (refused?.agent_id === id) {
@@ -107,7 +103,6 @@ function requireDepth(agent: AgentState, id: AgentId): void {
   });
 }
 
-type Back = Pick<ResumeResult, 'resumed' | 'not_resumed'>;
 type Found = Extract<ClosedAgentAnswer, { ok: true }>;
 
 /**
@@ -119,7 +114,7 @@ async function comeBack(
   agent: AgentState,
   id: AgentId,
   recursive: boolean,
-  back: Back,
+  back: BroughtBack,
   missing?: AgentId,
 ): Promise<void> {
   await untilBuried(agent, id);

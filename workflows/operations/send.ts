@@ -4,6 +4,7 @@ import { plainText } from '../../protocol/items.ts';
 import { SIGNALS } from '../../protocol/messages.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
+import { OUTSIDE } from '../standing.ts';
 import { Refused } from './refused.ts';
 import { needsSlot, resolveAgent } from './resolve.ts';
 import { releaseSlot, reserveFor } from './slot.ts';
@@ -64,7 +65,7 @@ async function reserveAndSend(agent: AgentState, receiver: AgentId, request: Sen
   });
   if (!reached) {
     const life = agent.children.life(receiver);
-    agent.children.lost(receiver, 'errored', 'ended from outside');
+    agent.children.lost(receiver, 'errored', OUTSIDE);
     if (reserves || life !== undefined) releaseSlot(agent, receiver, life);
     throw closed(receiver);
   }

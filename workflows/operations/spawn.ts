@@ -1,19 +1,12 @@
 import { CancellationScope, WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { TASK_SHOWN } from '../../protocol/agent-input.ts';
 import { childId, isChildName } from '../../protocol/ids.ts';
-import type {
-  AgentId,
-  AgentIdentity,
-  AgentInput,
-  AgentSettings,
-  AgentView,
-  SessionId,
-} from '../../protocol/index.ts';
+import type { AgentId, AgentIdentity, AgentInput, AgentSettings } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
 import { normalizeNote } from '../../protocol/messages.ts';
 import { wireStatus } from '../../protocol/status.ts';
-import { noUsage } from '../../protocol/usage.ts';
 import type { AgentState } from '../agent-state.ts';
+import { firstView } from '../agent-view.ts';
 import { MovesOn } from '../step-under-way.ts';
 import { noticeDeath } from './death.ts';
 import { effectiveSettings } from './effective-settings.ts';
@@ -156,34 +149,4 @@ function defaultNote(settings: AgentSettings, description: string): string {
   if (settings.persona !== undefined) parts.push(`agent_name=${settings.persona}`);
   if (description !== '') parts.push(`agent_description=${description}`);
   return parts.join('; ');
-}
-
-function firstView(identity: AgentIdentity, settings: AgentSettings, note: string | undefined): AgentView {
-  const at = new Date(Date.now()).toISOString();
-  return {
-    agent_id: identity.agent_id,
-    session_id: identity.session_id as SessionId,
-    ...(identity.parent_id === undefined ? {} : { parent_id: identity.parent_id }),
-    status: 'pending_init',
-    is_final: false,
-    closed: false,
-    turn: 0,
-    step: 0,
-    depth: identity.depth,
-    role: settings.role,
-    ...(settings.persona === undefined ? {} : { persona: settings.persona }),
-    ...(identity.name === undefined ? {} : { name: identity.name }),
-    ...(note === undefined ? {} : { note }),
-    task: identity.task,
-    model: settings.model,
-    ...(settings.reasoning_effort === undefined ? {} : { reasoning_effort: settings.reasoning_effort }),
-    sandbox_mode: settings.sandbox_mode,
-    working_directory: settings.working_directory,
-    source: identity.source,
-    usage: noUsage,
-    ...(settings.limits.max_tokens === undefined ? {} : { max_tokens: settings.limits.max_tokens }),
-    children: [],
-    status_since: at,
-    updated_at: at,
-  };
 }

@@ -1,9 +1,8 @@
-import { condition } from '@temporalio/workflow';
 import type { AgentId, WireStatus } from '../../protocol/index.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
-import { shouldContinueAsNew } from '../continue-as-new.ts';
 import { MovesOn, type Parked } from '../step-under-way.ts';
+import { waitInCall } from '../wait-in-call.ts';
 import { Refused } from './refused.ts';
 import { resolveAgents } from './resolve.ts';
 import { lendingSlot } from './slot.ts';
@@ -101,13 +100,8 @@ async function untilSettled(
     else agent.onChange();
   }
   const timeout = { ms: Math.max(1, until - Date.now()), summary: `wait for ${ids.length} agents` };
-  const { step } = agent;
   try {
-    return await lendingSlot(agent, callId, () => {
-      if (step?.has(callId) !== true) return condition(over, timeout.ms, { summary: timeout.summary });
-      const parked = { since: step.parked(callId)?.since ?? Date.now(), wait: waited };
-      return step.park(callId, parked, over, () => shouldContinueAsNew(agent), timeout);
-    });
+    return await lendingSlot(agent, callId, () => waitInCall(agent, callId, { wait: waited }, over, timeout));
   } finally {
     if (isModels) agent.standing.waitingFor = undefined;
     agent.onChange();

@@ -1,0 +1,43 @@
+import type { AgentState } from './agent-state.ts';
+import type { Stoppable } from './stoppable.ts';
+import { stopped } from './turn-limits.ts';
+import type { TurnOutcome } from './turn-outcome.ts';
+
+export function startTurn(self: AgentState): void {
+  self.standing.startTurn(Date.now());
+  self.emit({ type: 'turn.started', turn: self.standing.turn });
+}
+
+/** A turn that was stopped before its first model call: what it was for stands in the conversation. */
+export function stoppedBefore(self: AgentState, running: Stoppable): TurnOutcome {
+  self.conversation.append(...self.inbox.drain());
+  startTurn(self);
+  return stopped(self, running);
+}
+
+/** Puts the end of a turn where people, the model, and whoever has the agent work see it. */
+export function endTurn(self: AgentState, outcome: TurnOutcome): void {
+  const { standing } = self;
+  const now = Date.now();
+  const { status, message } = outcome;
+  const { turn } = standing;
+  const duration_ms = now - standing.turnStarted;
+  const code = status === 'errored' ? outcome.code : undefined;
+  standing.endTurn(status, message, code, now);
+  switch (outcome.status) {
+    case 'completed':
+      self.emit({ type: 'turn.completed', turn, message, duration_ms });
+      break;
+    case 'errored':
+      self.emit({ type: 'turn.failed', turn, reason: message, code: outcome.code, duration_ms });
+      break;
+    case 'interrupted':
+      self.conversation.append({ type: 'notice', text: `The turn was interrupted: ${message}` });
+      self.emit({ type: 'turn.interrupted', turn, reason: message, duration_ms });
+      break;
+  }
+  self.emitOwnStatus();
+  self.ended = { turn, status, message, duration_ms };
+  // One that closes says so, and this with it, when what is below has closed.
+  if (self.closing === undefined) self.report();
+}
