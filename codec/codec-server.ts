@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Payload } from '@temporalio/common';
 import type { KeyRing } from '../protocol/index.ts';
 import { payloadCodecs } from './data-converter.ts';
+import { decodeWith } from './decode.ts';
 import { payloadsFromJson, payloadsToJson } from './payloads-json.ts';
 
 export interface CodecServerOptions {
@@ -42,11 +43,7 @@ export async function startCodecServer({
     for (const codec of codecs) coded = await codec.encode(coded);
     return coded;
   };
-  const decode: Work = async (payloads) => {
-    let plain = payloads;
-    for (const codec of codecs.toReversed()) plain = await codec.decode(plain);
-    return plain;
-  };
+  const decode: Work = (payloads) => decodeWith(codecs, payloads);
   const works = new Map([
     ['encode', encode],
     ['decode', decode],

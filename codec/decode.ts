@@ -1,4 +1,4 @@
-import type { Payload } from '@temporalio/common';
+import type { Payload, PayloadCodec } from '@temporalio/common';
 import type proto from '@temporalio/proto';
 import type { KeyRing } from '../protocol/index.ts';
 import { payloadCodecs } from './data-converter.ts';
@@ -6,10 +6,19 @@ import { payloadConverter } from './payload-converter.ts';
 
 type Failure = proto.temporal.api.failure.v1.IFailure;
 
+/** @param codecs in the order of writing */
+export async function decodeWith(
+  codecs: readonly PayloadCodec[],
+  payloads: readonly Payload[],
+): Promise<Payload[]> {
+  let plain = [...payloads];
+  for (const codec of codecs.toReversed()) plain = await codec.decode(plain);
+  return plain;
+}
+
 /** Values of payloads that the SDK hands out as they came, such as heartbeat details. Never throws. */
 export async function decodePayloads(payloads: readonly Payload[], keys?: KeyRing): Promise<unknown[]> {
-  let plain = [...payloads];
-  for (const codec of payloadCodecs(keys).toReversed()) plain = await codec.decode(plain);
+  const plain = await decodeWith(payloadCodecs(keys), payloads);
   return plain.map((payload) => payloadConverter.fromPayload(payload));
 }
 

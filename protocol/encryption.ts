@@ -6,6 +6,11 @@ export interface KeyRing {
   keys: ReadonlyMap<string, Uint8Array>;
 }
 
+/** Ids of the keys of a ring; none without one. */
+export function keyIds(ring: KeyRing | undefined): string[] {
+  return [...(ring?.keys.keys() ?? [])];
+}
+
 /** What to do about a key that is missing. */
 export function missingKeyHint(key: string): string {
   return `Add the key ${key} to what [encryption] of the configuration names (key_env or key_file): docs/encryption.md.`;

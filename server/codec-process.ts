@@ -1,9 +1,9 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { processStart } from './process-identity.ts';
-import { lives, writeWhole } from './record.ts';
+import { endsWithin, lives } from './record.ts';
+import { readWhole, writeWhole } from './whole-file.ts';
 
 /** The codec server beside an embedded server: a process of its own, which has its keys from whoever started it. */
 const codecServerRecordSchema = z.object({
@@ -18,7 +18,6 @@ const codecServerRecordSchema = z.object({
 export type CodecServerRecord = z.infer<typeof codecServerRecordSchema>;
 
 const END_MS = 5_000;
-const POLL_MS = 25;
 
 export function codecLockPath(home: string): string {
   return join(home, 'codec-server.lock');
@@ -65,19 +64,12 @@ export async function stopCodecServer(home: string): Promise<void> {
     } catch {
       // It has ended meanwhile.
     }
-    for (const end = Date.now() + END_MS; Date.now() < end; await sleep(POLL_MS)) {
-      if (!(await lives(running))) return;
-    }
+    if (await endsWithin(running, END_MS)) return;
   }
 }
 
-async function readRecord(home: string): Promise<CodecServerRecord | undefined> {
-  try {
-    const parsed = codecServerRecordSchema.safeParse(JSON.parse(await readFile(recordPath(home), 'utf8')));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
+function readRecord(home: string): Promise<CodecServerRecord | undefined> {
+  return readWhole(recordPath(home), codecServerRecordSchema);
 }
 
 function recordPath(home: string): string {

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:http2';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { processStart } from './process-identity.ts';
+import { readWhole, writeWhole } from './whole-file.ts';
 
 /** The embedded server of one CADRE_HOME, as `server.json` records it once it is ready for use. */
 const serverRecordSchema = z.object({
@@ -22,34 +22,19 @@ const serverRecordSchema = z.object({
 export type ServerRecord = z.infer<typeof serverRecordSchema>;
 
 const PROBE_MS = 2_000;
+const POLL_MS = 50;
 
 export function recordPath(home: string): string {
   return join(home, 'server.json');
 }
 
-/** What the file says; undefined where there is none, or none that makes sense. */
-export async function readRecord(home: string): Promise<ServerRecord | undefined> {
-  try {
-    const parsed = serverRecordSchema.safeParse(JSON.parse(await readFile(recordPath(home), 'utf8')));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
+export function readRecord(home: string): Promise<ServerRecord | undefined> {
+  return readWhole(recordPath(home), serverRecordSchema);
 }
 
-/** Written whole or not at all. It outlives its server, for the sake of its ports. */
+/** It outlives its server, for the sake of its ports. */
 export function writeRecord(home: string, record: ServerRecord): Promise<void> {
   return writeWhole(recordPath(home), record);
-}
-
-export async function writeWhole(path: string, value: object): Promise<void> {
-  const draft = `${path}.${randomUUID()}`;
-  try {
-    await writeFile(draft, `${JSON.stringify(value, null, 2)}\n`);
-    await rename(draft, path);
-  } finally {
-    await rm(draft, { force: true });
-  }
 }
 
 /** The record of a server that is ours, lives, and answers on its port; undefined for a stale one. */
@@ -62,6 +47,17 @@ export async function liveRecord(home: string): Promise<ServerRecord | undefined
 /** Whether the process that the record names still is the one that was started. */
 export async function lives(server: Pick<ServerRecord, 'pid' | 'started'>): Promise<boolean> {
   return (await processStart(server.pid)) === server.started;
+}
+
+/** Waits until that process has ended; false when the time was up first. */
+export async function endsWithin(
+  server: Pick<ServerRecord, 'pid' | 'started'>,
+  withinMs: number,
+): Promise<boolean> {
+  for (const end = Date.now() + withinMs; await lives(server); await sleep(POLL_MS)) {
+    if (Date.now() >= end) return false;
+  }
+  return true;
 }
 
 /**

@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../protocol/index.ts';
 import { stopCodecServer } from './codec-process.ts';
-import { answers, lives, type ServerRecord } from './record.ts';
+import { answers, endsWithin, type ServerRecord } from './record.ts';
 import { type RunningServer, runningServer, silent } from './running.ts';
 
 const END_MS = 10_000;
 const KILL_MS = 10_000;
-const POLL_MS = 50;
 
 /**
  * The embedded server that runs for this CADRE_HOME; undefined when none does.
@@ -21,8 +19,8 @@ export async function serverStatus(home: string): Promise<ServerRecord | undefin
 }
 
 /**
- * Stops the embedded server of this CADRE_HOME, also one that hangs, and the codec server beside it; its state stays. Only ever ends the process that
- * was started for it. The record stays too, for its ports; it is stale from then on.
+ * Stops the embedded server of this CADRE_HOME, also one that hangs, and the codec server beside it; its state stays.
+ * Only ever ends the processes that were started for it. The record stays too, for its ports; it is stale from then on.
  *
  * @returns whether one ran
  * @throws CadreError `not_permitted` when it is another user's
@@ -40,13 +38,6 @@ export async function stopServer(home: string): Promise<boolean> {
   throw new CadreError('server_unavailable', `The Temporal server (process ${server.pid}) does not end.`, {
     hint: 'Something in the system holds it, as a disk that does not answer does.',
   });
-}
-
-async function endsWithin(server: RunningServer, withinMs: number): Promise<boolean> {
-  for (const end = Date.now() + withinMs; await lives(server); await sleep(POLL_MS)) {
-    if (Date.now() >= end) return false;
-  }
-  return true;
 }
 
 function signal(server: RunningServer, name: NodeJS.Signals): void {

@@ -1,4 +1,4 @@
-import { CadreError } from '../../protocol/index.ts';
+import { CadreError, keyIds } from '../../protocol/index.ts';
 import { cadreHome } from '../../server/home.ts';
 import { liveRecord } from '../../server/record.ts';
 import { loadKeys } from '../config/encryption.ts';
@@ -40,7 +40,7 @@ export default async function codecServer(
         cause: error,
       });
     });
-    const ids = [...(keys?.keys.keys() ?? [])];
+    const ids = keyIds(keys);
     output.info(
       `Codec server at ${server.url} ${ids.length === 0 ? 'without keys' : `with the keys ${ids.join(', ')}`}, for ${uis.length === 0 ? 'no Web UI' : uis.join(', ')}; Ctrl-C stops it.`,
     );

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { CadreError } from '../../protocol/errors.ts';
 import type { SessionId } from '../../protocol/ids.ts';
 import { lockHolder } from '../../server/process-lock.ts';
+import { startDetached } from './detached.ts';
 import type { SessionFiles } from './session-files.ts';
 
 const STARTS_WITHIN_MS = 30_000;
@@ -28,16 +27,7 @@ export function startBackgroundWorker(
   options: readonly string[],
 ): BackgroundWorker {
   const log = files.logPath(session);
-  const output = openSync(log, 'a', 0o600);
-  const main = fileURLToPath(
-    new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url),
-  );
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, main, 'worker', '--session', session, '--color', 'never', ...options],
-    { detached: true, stdio: ['ignore', output, output] },
-  );
-  closeSync(output);
+  const child = startDetached(['worker', '--session', session, ...options], { path: log, flags: 'a' });
   let ended: string | undefined;
   child.on('error', (error) => {
     ended = error.message;
@@ -45,7 +35,6 @@ export function startBackgroundWorker(
   child.on('exit', (code, signal) => {
     ended ??= `it ended with ${signal ?? code}`;
   });
-  child.unref();
   return {
     pid: child.pid ?? 0,
     async serving() {

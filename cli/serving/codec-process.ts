@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import type { KeyRing } from '../../protocol/index.ts';
+import { type KeyRing, keyIds } from '../../protocol/index.ts';
 import {
   type CodecServerRecord,
   codecLockPath,
@@ -16,6 +13,7 @@ import {
 import { ProcessLock } from '../../server/process-lock.ts';
 import { liveRecord, lives, readRecord, type ServerRecord } from '../../server/record.ts';
 import type { Config } from '../config/schema.ts';
+import { startDetached } from './detached.ts';
 
 /** The hidden option that tells the two kinds of codec server apart. */
 const BESIDE = '--beside';
@@ -43,22 +41,15 @@ export async function ensureCodecServer(
 ): Promise<void> {
   if (server.codec === undefined) return;
   const running = await runningCodecServer(home);
-  if (running !== undefined && serves(running, server, [...(keys?.keys.keys() ?? [])])) return;
-  const main = fileURLToPath(
-    new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url),
-  );
+  if (running !== undefined && serves(running, server, keyIds(keys))) return;
   // Not in the folder of whoever types the command, nor with what stands in its repository.
   const options = Object.entries(config ?? {}).flatMap(([name, value]) => [
     '-c',
     `encryption.${name}=${JSON.stringify(value)}`,
   ]);
   try {
-    const log = openSync(join(home, 'codec-server.log'), 'w', 0o600);
-    const args = [...process.execArgv, main, 'codec-server', BESIDE, '--color', 'never', ...options];
-    const child = spawn(process.execPath, args, { cwd: home, detached: true, stdio: ['ignore', log, log] });
-    child.on('error', () => {});
-    child.unref();
-    closeSync(log);
+    const log = { path: join(home, 'codec-server.log'), flags: 'w' } as const;
+    startDetached(['codec-server', BESIDE, ...options], log, home).on('error', () => {});
   } catch {
     // Without it everything works but what others than Cadre show.
   }
@@ -70,7 +61,7 @@ export async function codecServerOf(
   server: ServerRecord,
   keys: KeyRing | undefined,
 ): Promise<CodecServerRecord | undefined> {
-  const ids = [...(keys?.keys.keys() ?? [])];
+  const ids = keyIds(keys);
   for (const end = Date.now() + START_MS; server.codec !== undefined; await sleep(TURN_MS)) {
     const running = await runningCodecServer(home);
     if (running !== undefined && serves(running, server, ids)) return running;
@@ -85,15 +76,14 @@ export async function serveBeside(
   keys: KeyRing | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const place = await takePlace(home, [...(keys?.keys.keys() ?? [])], signal);
+  const place = await takePlace(home, keyIds(keys), signal);
   if (place === undefined) return;
   const { lock, server } = place;
   const { startCodecServer } = await import('../../codec/codec-server.ts');
   const port = Number(new URL(server.codec).port);
   try {
     const served = await startCodecServer({ keys, port, origins: originsOf(server.ui) });
-    const ids = [...(keys?.keys.keys() ?? [])];
-    await recordCodecServer(home, { url: served.url, ui: server.ui, keys: ids });
+    await recordCodecServer(home, { url: served.url, ui: server.ui, keys: keyIds(keys) });
     await untilAlone(home, server, signal);
     await forgetCodecServer(home);
     await served.close();

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAgentId, type SessionId } from '../../protocol/ids.ts';
+import { writeWhole } from '../../server/whole-file.ts';
 
 /** What this person's machine keeps of a session that it has started; the session itself lives in Temporal. */
 export interface SessionRecord {
@@ -43,9 +44,7 @@ export class SessionFiles {
 
   async write(record: SessionRecord): Promise<void> {
     await this.prepare();
-    const path = this.#recordPath(record.session_id);
-    await writeFile(`${path}.new`, `${JSON.stringify(record, null, 2)}\n`);
-    await rename(`${path}.new`, path);
+    await writeWhole(this.#recordPath(record.session_id), record);
   }
 
   async read(session: SessionId): Promise<SessionRecord | undefined> {
