@@ -1,19 +1,13 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { commandLine, MAIN } from './run-cadre.ts';
+import { commandLine, environmentIn, MAIN } from './run-cadre.ts';
 
 /** Runs a command in a pipeline whose reader has gone at once, as a script with `pipefail` sees it. */
 function unread(folder: string, args: readonly string[]): Promise<number | null> {
   const pipeline = 'set -o pipefail; "$0" "$@" 2>&1 | exec true';
   const child = spawn('bash', ['-c', pipeline, process.execPath, MAIN, ...args], {
     cwd: folder,
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: folder,
-      CADRE_HOME: join(folder, 'state'),
-      CADRE_CACHE: process.env.CADRE_CACHE ?? '',
-    },
+    env: environmentIn(folder),
     stdio: 'ignore',
     detached: true,
   });

@@ -20,6 +20,16 @@ export interface CommandLine {
   cadre(args: readonly string[], environment?: Record<string, string>): Promise<Ended>;
 }
 
+/** What a command gets whose HOME is that folder. */
+export function environmentIn(folder: string): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    CADRE_HOME: join(folder, 'state'),
+    CADRE_CACHE: process.env.CADRE_CACHE ?? '',
+  };
+}
+
 /** A command line with an empty HOME of its own; a server that a test has started is stopped after it. */
 export function commandLine(files: Record<string, string> = {}): CommandLine {
   const folder = folderWith(files);
@@ -27,13 +37,7 @@ export function commandLine(files: Record<string, string> = {}): CommandLine {
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [MAIN, ...args], {
         cwd: folder,
-        env: {
-          PATH: process.env.PATH ?? '',
-          HOME: folder,
-          CADRE_HOME: join(folder, 'state'),
-          CADRE_CACHE: process.env.CADRE_CACHE ?? '',
-          ...environment,
-        },
+        env: { ...environmentIn(folder), ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       let stdout = '';

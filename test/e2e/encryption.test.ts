@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findProgram } from '../../server/find.ts';
 import { cacheDir } from '../../server/index.ts';
-import { CadreHome, playing } from './cadre-home.ts';
+import { CadreHome, playing, type RunOptions } from './cadre-home.ts';
 import { fails } from './failures.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -155,15 +155,21 @@ function isHandle(home: CadreHome, name: string): boolean {
   );
 }
 
+/** A sealed session, all of whose processes are killed while a command of a child runs; its id. */
+async function killedMidway(home: CadreHome, options: RunOptions): Promise<string> {
+  const running = home.start(['run', 'the tree', ...playing('tree.yaml'), ...SEALED], options);
+  const [, id = ''] = await running.says(/session (a\w{12})/);
+  await running.says(/default-1: shell · /);
+  home.killAll();
+  await running.ended;
+  return id;
+}
+
 describe('with encryption', () => {
   test('a session goes on after kill -9 of every process', async () => {
     const home = newHome();
     const options = { cwd: home.folder, env: WITH_K1 };
-    const running = home.start(['run', 'the tree', ...playing('tree.yaml'), ...SEALED], options);
-    const [, id = ''] = await running.says(/session (a\w{12})/);
-    await running.says(/default-1: shell · /);
-    home.killAll();
-    await running.ended;
+    const id = await killedMidway(home, options);
     const waited = await home.run(['wait', id, '--json', '--timeout', '150', ...SEALED], options);
     expect(JSON.parse(waited.stdout), waited.stderr).toEqual({
       status: { [id]: { completed: ANSWER } },
@@ -239,11 +245,7 @@ describe('a key that is missing', () => {
   test('loses no session: whoever lacks it says so and leaves it alone, and the next that has it goes on', async () => {
     const home = newHome();
     const options = { cwd: home.folder, env: WITH_K1 };
-    const running = home.start(['run', 'the tree', ...playing('tree.yaml'), ...SEALED], options);
-    const [, id = ''] = await running.says(/session (a\w{12})/);
-    await running.says(/default-1: shell · /);
-    home.killAll();
-    await running.ended;
+    const id = await killedMidway(home, options);
     const commands = [
       ['status', id],
       ['send', id, 'x'],

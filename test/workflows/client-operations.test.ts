@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentSettings } from '../../protocol/index.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { lines, never, say } from './script.ts';
+import { lines, never, say, untilStopped } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
@@ -28,12 +28,9 @@ describe.concurrent('closing an agent that a client has do something', () => {
     const session = await worker().start({
       script: lines({ root: [say('ok')] }),
       tools: {
-        act: ({ signal }) => {
-          signal.addEventListener('abort', () => {
-            cancelled = true;
-          });
-          return never();
-        },
+        act: untilStopped(() => {
+          cancelled = true;
+        }),
       },
     });
     await session.untilFinal();

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentResult } from '../../protocol/index.ts';
+import { deepSession } from './deep-session.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { call, lastOutput, lines, never, outputs, say, spawn, waitForAll } from './script.ts';
+import { call, lastOutput, lines, never, outputs, say, spawn, untilStopped, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
@@ -12,20 +13,6 @@ const untilOver = (session: ScriptedSession, name: string) =>
     const { status } = await session.agent(name).describe();
     expect(status.name).toBe('COMPLETED');
   });
-
-/** Three levels: the root waits for its child, which waits for its own, which never ends. */
-async function deepSession(): Promise<ScriptedSession> {
-  const session = await worker().start({
-    script: lines({
-      root: [spawn('x'), waitForAll, say('ok')],
-      'default-1': [spawn('deeper'), waitForAll, say('done')],
-      'default-1/default-1': [never],
-    }),
-  });
-  await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
-  await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
-  return session;
-}
 
 describe.concurrent('close_agent', () => {
   // First, since it takes the longest.
@@ -123,12 +110,9 @@ describe.concurrent('close_agent', () => {
         'default-1': [call('act')],
       }),
       tools: {
-        act: ({ signal }) => {
-          signal.addEventListener('abort', () => {
-            cancelled = true;
-          });
-          return never();
-        },
+        act: untilStopped(() => {
+          cancelled = true;
+        }),
       },
     });
     await session.untilFinal();
@@ -266,7 +250,7 @@ describe.concurrent('close_agent', () => {
 
 describe.concurrent('shutdown', () => {
   test('by a signal without any argument closes the agent and all below it', async () => {
-    const session = await deepSession();
+    const session = await deepSession(worker());
     await session.agent().signal('shutdown');
     expect(await session.result()).toMatchObject({
       status: 'shutdown',
@@ -312,7 +296,7 @@ describe.concurrent('shutdown', () => {
   });
 
   test('by cancelling the workflow of the root closes the whole tree', async () => {
-    const session = await deepSession();
+    const session = await deepSession(worker());
     await session.agent().cancel();
     const result = await session.result();
     expect(result).toMatchObject({ status: 'shutdown', output: 'its workflow was cancelled' });
@@ -321,7 +305,7 @@ describe.concurrent('shutdown', () => {
   });
 
   test('by cancelling the workflows of a whole tree at once closes it as well', async () => {
-    const session = await deepSession();
+    const session = await deepSession(worker());
     const names = ['root', 'default-1', 'default-1/default-1'];
     await Promise.all(names.map((name) => session.agent(name).cancel()));
     expect(await session.result()).toMatchObject({ status: 'shutdown' });

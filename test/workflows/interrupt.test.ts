@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { REASON_MAX } from '../../protocol/index.ts';
+import { deepSession } from './deep-session.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
 import { call, heard, lastOutput, lines, never, outputs, say, spawn, waitForAll } from './script.ts';
@@ -139,15 +140,7 @@ describe.concurrent('an interrupt', () => {
   });
 
   test('stops the turns of all agents below', async () => {
-    const session = await worker().start({
-      script: lines({
-        root: [spawn('x'), waitForAll],
-        'default-1': [spawn('deeper'), waitForAll],
-        'default-1/default-1': [never],
-      }),
-    });
-    await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
-    await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+    const session = await deepSession(worker());
     expect(await interrupted(session, 'root', { reason: 'enough' })).toBeLessThan(WITHIN_MS);
     expect(await session.untilFinal('default-1')).toMatchObject({
       status: 'interrupted',
@@ -158,15 +151,7 @@ describe.concurrent('an interrupt', () => {
   });
 
   test('reaches all below, however long the reason is', async () => {
-    const session = await worker().start({
-      script: lines({
-        root: [spawn('x'), waitForAll],
-        'default-1': [spawn('deeper'), waitForAll],
-        'default-1/default-1': [never],
-      }),
-    });
-    await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
-    await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+    const session = await deepSession(worker());
     await interrupted(session, 'root', { reason: 'x'.repeat(REASON_MAX) });
     for (const name of ['default-1', 'default-1/default-1']) {
       const { status, message } = await session.untilFinal(name);

@@ -9,6 +9,7 @@ import {
   lines,
   never,
   outputs,
+  type Seen,
   say,
   spawn,
   spawnAs,
@@ -19,6 +20,16 @@ import {
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
+
+/** One agent is closed, another one takes its slot and ends its turn, and the first is resumed. */
+const resumedBesideAnother = [
+  spawn('a'),
+  waitForAll,
+  call('close_agent', { id: 'default-1' }),
+  spawn('b'),
+  ({ items }: Seen) => wait([spawned(items)[1] ?? '']),
+  call('resume_agent', { id: 'default-1' }),
+];
 
 describe.concurrent('resume', () => {
   test('a closed child comes back with its conversation, role, note and depth, and works again', async () => {
@@ -340,12 +351,7 @@ describe.concurrent('resume', () => {
       limits: { count: 'open', max_threads: 1, when_full: 'queue' },
       script: lines({
         root: [
-          spawn('a'),
-          waitForAll,
-          call('close_agent', { id: 'default-1' }),
-          spawn('b'),
-          ({ items }) => wait([spawned(items)[1] ?? '']),
-          call('resume_agent', { id: 'default-1' }),
+          ...resumedBesideAnother,
           call('send_input', { id: 'default-1', message: 'more' }),
           say('ok'),
           call('close_agent', { id: 'default-2' }),
@@ -374,12 +380,7 @@ describe.concurrent('resume', () => {
       limits: { count: 'open', max_threads: 1, when_full: 'queue' },
       script: lines({
         root: [
-          spawn('a'),
-          waitForAll,
-          call('close_agent', { id: 'default-1' }),
-          spawn('b'),
-          ({ items }) => wait([spawned(items)[1] ?? '']),
-          call('resume_agent', { id: 'default-1' }),
+          ...resumedBesideAnother,
           call('close_agent', { id: 'default-2' }),
           say('ok'),
           say('nothing new'),

@@ -65,6 +65,13 @@ export const wait = (ids: string[], args: object = {}): Say => call('wait', { id
 export const spawnAs = (agent_type: string): Say => call('spawn_agent', { message: 'x', agent_type });
 /** Waits for all agents that this one has spawned. */
 export const waitForAll = ({ items }: Seen): Say => wait(spawned(items), { mode: 'all' });
+/** A tool that works until it is stopped. */
+export const untilStopped =
+  (stopped: () => void): ScriptedTool =>
+  ({ signal }) => {
+    signal.addEventListener('abort', stopped);
+    return never();
+  };
 /** A line that is never said to its end. */
 export const never = (): Promise<never> => new Promise(() => {});
 
