@@ -12,6 +12,7 @@ const KEYS: Readonly<Record<string, Decision>> = {
 };
 /** What was typed before the question could be read is no answer to it. */
 const READING_MS = 400;
+const NOT_HERE = 'answered elsewhere, or taken back';
 
 export interface PromptOptions {
   output: Output;
@@ -46,16 +47,18 @@ export class ApprovalPrompt {
     }
   }
 
-  end(): void {
+  /** No more questions: what is still on the screen was settled without the person, or is left open. */
+  end(session: 'ended' | 'left'): void {
     this.#ended = true;
-    this.#close();
+    const approvalId = this.#asking?.approval_id;
+    this.#close(session === 'ended' ? NOT_HERE : `still open: cadre approve|deny ${approvalId}`);
   }
 
   #heed(pending: readonly Approval[]): void {
     if (this.#ended) return;
     const asking = this.#asking;
     if (asking !== undefined && !pending.some((approval) => approval.approval_id === asking.approval_id)) {
-      this.#close('answered elsewhere, or taken back');
+      this.#close(NOT_HERE);
     }
     if (this.#asking !== undefined) return;
     const next = pending.find((approval) => !this.#answered.has(approval.approval_id));
@@ -96,13 +99,13 @@ export class ApprovalPrompt {
     }
   }
 
-  #close(said?: string): void {
+  #close(said: string): void {
     if (this.#asking === undefined) return;
     const { output, input, screen } = this.#options;
     this.#asking = undefined;
     input.onKey = undefined;
     input.release();
-    if (said !== undefined) output.stderr.write(`  ${said}\n`);
+    output.stderr.write(`  ${said}\n`);
     screen?.resume();
   }
 }

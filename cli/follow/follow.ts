@@ -107,7 +107,7 @@ export async function follow(
       ...(serving === undefined ? [] : [serving.failed]),
     ]);
     stop.abort();
-    person.leaves();
+    person.parts('result' in first ? 'ended' : 'left');
     if ('result' in first) {
       undoSignals();
       await watching;
@@ -126,7 +126,7 @@ export async function follow(
   } finally {
     stop.abort();
     undoSignals();
-    person.leaves();
+    person.parts('left');
     live?.end();
   }
 }

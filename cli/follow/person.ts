@@ -68,8 +68,9 @@ export class Person {
     return this.#prompt !== undefined || this.#notifier !== undefined;
   }
 
-  leaves(): void {
-    this.#prompt?.end();
+  /** The person and the session part, because it has ended or is left running. */
+  parts(session: 'ended' | 'left'): void {
+    this.#prompt?.end(session);
     this.#input?.release();
   }
 }

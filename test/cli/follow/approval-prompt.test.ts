@@ -133,12 +133,20 @@ test('an answer that does not arrive is asked for again; one that comes too late
   expect(decided).toHaveLength(2);
 });
 
-test('with the end of following the keys are free again', async () => {
-  const { asking, keys, decided, press } = prompt();
-  await asking.look(WAITING);
-  asking.end();
-  expect(keys.raw).toBe(false);
-  await asking.look(WAITING);
-  press('y');
-  expect(decided).toEqual([]);
-});
+test.each([
+  ['ended', 'answered elsewhere, or taken back'],
+  ['left', `still open: cadre approve|deny ${ROOT}/worker-1#p1`],
+] as const)(
+  'when the session is %s, an open question says what became of it, and the keys are free',
+  async (end, said) => {
+    const { asking, keys, decided, press, screen } = prompt();
+    await asking.look(WAITING);
+    asking.end(end);
+    asking.end('left');
+    expect(keys.raw).toBe(false);
+    expect(screen.written.match(/answered elsewhere.*|still open.*/g)).toEqual([said]);
+    await asking.look(WAITING);
+    press('y');
+    expect(decided).toEqual([]);
+  },
+);
