@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../protocol/errors.ts';
+import type { Status } from '../protocol/status.ts';
 
 /** What the process ends with; scripts rely on these. */
 export const EXIT = {
@@ -16,6 +17,10 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/**
+ * What a command is about and cannot find is `notFound`; an option, a setting or an argument of a tool that names
+ * what is not on offer is `usage`.
+ */
 const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   usage: EXIT.usage,
   config_invalid: EXIT.usage,
@@ -27,6 +32,8 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   unknown_role: EXIT.usage,
   agent_not_found: EXIT.notFound,
   approval_not_found: EXIT.notFound,
+  role_not_found: EXIT.notFound,
+  unknown_tool: EXIT.notFound,
   approval_unavailable: EXIT.approvalMissing,
   limit_depth: EXIT.refusedByLimit,
   limit_threads: EXIT.refusedByLimit,
@@ -75,7 +82,7 @@ export function failedWithoutApproval({ status, approval_missing: missing }: Out
   return status === 'errored' && missing === true;
 }
 
-/** For a session that has ended, or an agent that was waited for. */
+/** For a session that has ended. */
 export function exitCodeOfOutcome({ status, code, approval_missing }: Outcome): ExitCode {
   if (status === 'completed') return EXIT.done;
   if (failedWithoutApproval({ status, approval_missing })) return EXIT.approvalMissing;
@@ -83,4 +90,13 @@ export function exitCodeOfOutcome({ status, code, approval_missing }: Outcome): 
   if (code === undefined) return EXIT.errored;
   if (ENDED_BY.has(code)) return EXIT.ended;
   return exitCodeOfError(code as ErrorCode);
+}
+
+/** For all that was waited for; what is worse wins: nobody knows it, the time was up, it failed, it was stopped. */
+export function exitCodeOfWait(statuses: readonly Status[], timedOut: boolean): ExitCode {
+  if (statuses.includes('not_found')) return EXIT.notFound;
+  if (timedOut) return EXIT.ended;
+  const missed = statuses.filter((status) => status !== 'completed');
+  if (missed.length === 0) return EXIT.done;
+  return missed.every((status) => status === 'interrupted') ? EXIT.interrupted : EXIT.errored;
 }

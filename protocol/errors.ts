@@ -19,6 +19,7 @@ export const ERROR_CODES = [
   'approval_unavailable',
   'approval_denied',
   'approval_not_found',
+  'role_not_found',
   'invalid_arguments',
   'unknown_tool',
   'tool_not_allowed',

@@ -4,14 +4,18 @@ import type { Invocation } from '../invocation.ts';
 import { columns } from '../terminal-text.ts';
 import { summaryOf } from './agents-list.ts';
 
-/** One role: what it may do, and what it is told. */
+/**
+ * One role: what it may do, and what it is told.
+ *
+ * @throws CadreError `role_not_found` with the names of those that there are
+ */
 export default async function show(invocation: Invocation, [name]: [string]): Promise<ExitCode> {
   const { knownRoles } = await import('../../worker/roles.ts');
   const roles = knownRoles();
   const found = roles.find(({ role, aliases }) => role.name === name || aliases.includes(name));
   if (found === undefined) {
     const names = roles.flatMap(({ role, aliases }) => [role.name, ...aliases]).sort();
-    throw new CadreError('unknown_role', `There is no role ${JSON.stringify(name)}.`, {
+    throw new CadreError('role_not_found', `There is no role ${JSON.stringify(name)}.`, {
       hint: `There are: ${names.join(', ')}.`,
     });
   }

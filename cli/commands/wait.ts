@@ -4,11 +4,12 @@ import {
   type AgentId,
   type AgentView,
   CadreError,
+  type Status,
   sessionOf,
   type WireStatus,
   wireStatus,
 } from '../../protocol/index.ts';
-import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { type ExitCode, exitCodeOfWait } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { oneLine } from '../terminal-text.ts';
@@ -116,26 +117,26 @@ function answer(
 ): ExitCode {
   const status: Record<string, WireStatus> = {};
   const lines: string[] = [];
-  let exitCode: ExitCode = timedOut ? EXIT.ended : EXIT.done;
+  const ends: Status[] = [];
   for (const id of asked) {
     const view = final.get(id);
     if (view === undefined) continue;
     if (view === 'not_found') {
       status[id] = 'not_found';
+      ends.push('not_found');
       lines.push(`${id} not_found`);
-      exitCode = EXIT.notFound;
       continue;
     }
     status[id] = wireStatus(view.status, view.message);
+    ends.push(view.status);
     // Asked for one agent, its answer alone is what a script wants.
     if (asked.length === 1 && view.status === 'completed') lines.push(view.message ?? '');
     else
       lines.push(
         `${id} ${view.status}${view.message === undefined ? '' : `: ${oneLine(view.message, 2_000)}`}`,
       );
-    if (view.status !== 'completed' && exitCode === EXIT.done) exitCode = EXIT.errored;
   }
   if (timedOut) lines.push('The time is up; the others still run.');
   output.result({ status, timed_out: timedOut }, lines.join('\n'));
-  return exitCode;
+  return exitCodeOfWait(ends, timedOut);
 }

@@ -43,7 +43,7 @@ test.each([
   [['approve', 'what?'], 3, 'There is no approval "what?"'],
   [['call', 'shell', '{}'], 2, '--agent is missing'],
   [['call', 'shell', '[1]', '--agent', UNKNOWN], 2, 'it has to be an object'],
-  [['agents', 'show', 'ghost'], 2, 'There is no role "ghost"'],
+  [['agents', 'show', 'ghost'], 3, 'There is no role "ghost"'],
   [['ps', '--address', '127.0.0.1:1'], 69, 'No Temporal server answers at 127.0.0.1:1'],
 ])('%j ends with %i, as text and as JSON', async (args, exitCode, message) => {
   const { cadre } = commandLine();

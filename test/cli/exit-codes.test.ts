@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { exitCodeOfError, exitCodeOfOutcome } from '../../cli/exit-codes.ts';
+import { exitCodeOfError, exitCodeOfOutcome, exitCodeOfWait } from '../../cli/exit-codes.ts';
 import { ERROR_CODES } from '../../protocol/errors.ts';
 
 test.each([
@@ -7,6 +7,11 @@ test.each([
   ['config_invalid', 2],
   ['home_unwritable', 2],
   ['agent_not_found', 3],
+  ['approval_not_found', 3],
+  ['role_not_found', 3],
+  ['unknown_tool', 3],
+  ['unknown_role', 2],
+  ['unknown_model', 2],
   ['approval_unavailable', 4],
   ['limit_threads', 5],
   ['limit_tokens', 5],
@@ -41,4 +46,19 @@ test.each([
   [{ status: 'shutdown' }, 1],
 ])('a session that ended as %j gives %i', (outcome, exitCode) => {
   expect(exitCodeOfOutcome(outcome)).toBe(exitCode);
+});
+
+test.each([
+  [['completed', 'completed'], false, 0],
+  [['interrupted'], false, 130],
+  [['completed', 'interrupted'], false, 130],
+  [['interrupted', 'errored'], false, 1],
+  [['errored'], false, 1],
+  [['shutdown'], false, 1],
+  [['errored', 'not_found'], false, 3],
+  [['completed', 'not_found'], true, 3],
+  [[], true, 6],
+  [['errored'], true, 6],
+] as const)('a wait for what ended as %j, timed out: %s, gives %i', (statuses, timedOut, exitCode) => {
+  expect(exitCodeOfWait(statuses, timedOut)).toBe(exitCode);
 });
