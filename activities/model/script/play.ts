@@ -3,6 +3,7 @@ import { outputsByName, scriptedCallId } from './outputs.ts';
 import { callName, type Script, type ScriptAgent, type ScriptFail, type ScriptStep } from './script.ts';
 import { scriptError } from './script-error.ts';
 import { fill, fillText } from './template.ts';
+import { Lines } from './template-text.ts';
 
 /** All that a script may know when it is to answer. */
 export interface Scene {
@@ -42,7 +43,7 @@ export function play(script: Script, path: string, scene: Scene): Line {
     agent: scene.agent,
     step: answered + 1,
     outputs: outputsByName(items),
-    notices: items.flatMap((item) => (item.type === 'notice' ? [item.text] : [])),
+    notices: Lines.from(items.flatMap((item) => (item.type === 'notice' ? [item.text] : []))),
   };
   try {
     return lineOf(step, agent, scope, scene.toolsOffered);

@@ -49,7 +49,7 @@ const stepSchema = z
     error: 'two calls of a step have the same name: give them different ids',
   });
 
-const stepsSchema = z.array(stepSchema).min(1);
+const stepsSchema = z.array(stepSchema);
 
 const agentSchema = z
   .strictObject({
@@ -60,13 +60,15 @@ const agentSchema = z
       .optional()
       .describe('Found in the first user message, upper and lower case alike'),
     steps: stepsSchema.optional().describe('One after the other, however many inputs come meanwhile'),
-    turns: z.array(stepsSchema).min(1).optional().describe('Steps for each user message'),
+    turns: z.array(stepsSchema).optional().describe('Steps for each user message'),
     otherwise: stepSchema.optional().describe('Played when no step is left'),
     hand_back: z.string().optional().describe('Said when tools are wanted and none are on offer'),
   })
+  .refine((agent) => agent.steps === undefined || agent.turns === undefined, 'give either steps or turns')
   .refine(
-    (agent) => (agent.steps === undefined) !== (agent.turns === undefined),
-    'give either steps or turns',
+    ({ steps, turns, otherwise }) =>
+      otherwise !== undefined || [...(steps ?? []), ...(turns ?? []).flat()].length > 0,
+    'an agent needs steps, turns or otherwise',
   );
 
 const scriptSchema = z.strictObject({ agents: z.array(agentSchema).min(1) });

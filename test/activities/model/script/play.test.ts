@@ -114,6 +114,61 @@ agents:
   expect(line(script, items).text).toBe('enough');
 });
 
+test.each([
+  ['no list at all', 'otherwise: { text: "again: {{ input }}" }'],
+  ['an empty list of steps', 'steps: [], otherwise: { text: "again: {{ input }}" }'],
+  ['an empty list of turns', 'turns: [], otherwise: { text: "again: {{ input }}" }'],
+  ['a turn without steps', 'turns: [[], []], otherwise: { text: "again: {{ input }}" }'],
+])('an agent with %s plays otherwise from the start', (_what, agent) => {
+  const script = `agents: [{ ${agent} }]`;
+  const items: Item[] = [textMessage('one')];
+  expect(line(script, items).text).toBe('again: one');
+  items.push(said('again: one'), textMessage('two'));
+  expect(line(script, items).text).toBe('again: two');
+});
+
+const OUTPUTS = [
+  textMessage('go'),
+  toolOutput('found-1', '{"name": "x", "in": {"lines": [1, 2]}, "none": null}'),
+  toolOutput('ids-2', '["a", "b"]'),
+  { type: 'notice', text: 'first' },
+  { type: 'notice', text: 'second' },
+] as const satisfies readonly Item[];
+
+test.each([
+  ['{{ outputs.found.in }}', '{"lines":[1,2]}'],
+  ['in: {{ outputs.found.in }}', 'in: {"lines":[1,2]}'],
+  ['{{ outputs.ids }}, {{ outputs.found.in }}', '["a","b"], {"lines":[1,2]}'],
+  ['{% capture all %}<{{ outputs.found.in }}>{% endcapture %}{{ all }}', '<{"lines":[1,2]}>'],
+  ['{{ outputs.found.in | trim }} {{ outputs.ids | lines }}', '{"lines":[1,2]} 1'],
+  ['{{ outputs.found.in | body }}', '{"lines":[1,2]}'],
+  ['{{ outputs.found.in | json | upcase }}', '{"LINES":[1,2]}'],
+  ['ids: {{ outputs.ids | join: " and " }}', 'ids: a and b'],
+  ['<{{ outputs.found.none }}>', '<>'],
+  ['{{ agent }}', `{"id":"${AGENT}","role":"default"}`],
+  ['{{ notices }}', 'first\nsecond'],
+  ['Heard: {{ notices }}.', 'Heard: first\nsecond.'],
+  ['{{ notices.last }} of {{ notices.size }}', 'second of 2'],
+  ['{% for n in notices %}[{{ n }}]{% endfor %}', '[first][second]'],
+  ['{{ notices | join: "; " }} {{ notices | json }}', 'first; second ["first","second"]'],
+])('the text %j shows values in full', (template, text) => {
+  const script = JSON.stringify({ agents: [{ steps: [{ text: template }] }] });
+  expect(line(script, [...OUTPUTS]).text).toBe(text);
+});
+
+test.each([
+  ['{{ outputs.ids }}', ['a', 'b']],
+  ['{{ outputs.found.in }}', { lines: [1, 2] }],
+  ['{% if true %}{{ outputs.ids }}{% endif %}', ['a', 'b']],
+  ['{{ notices }}', ['first', 'second']],
+  ['see {{ outputs.ids }}', 'see ["a","b"]'],
+])('the argument %j keeps its type where it stands alone', (template, value) => {
+  const script = JSON.stringify({
+    agents: [{ steps: [{ calls: [{ tool: 't', arguments: { x: template } }] }] }],
+  });
+  expect(JSON.parse(line(script, [...OUTPUTS]).calls[0]?.arguments ?? '')).toEqual({ x: value });
+});
+
 test('a step is repeated as often as it says', () => {
   const script = 'agents: [{ steps: [{ calls: [{ tool: shell }], repeat: 3 }, { text: done }] }]';
   const items: Item[] = [textMessage('go')];
@@ -182,6 +237,9 @@ test('a delay ends with an abort', async () => {
 test.each([
   ['agents: [{ steps: [{ texd: x }] }]', 'agents.0.steps.0', 'texd'],
   ['agents: [{ steps: [{ text: x }], turns: [[{ text: x }]] }]', 'agents.0', 'either steps or turns'],
+  ['agents: [{ steps: [] }]', 'agents.0', 'needs steps, turns or otherwise'],
+  ['agents: [{ turns: [[]] }]', 'agents.0', 'needs steps, turns or otherwise'],
+  ['agents: [{ role: x }]', 'agents.0', 'needs steps, turns or otherwise'],
   ['agents: [{ steps: [{}] }]', 'agents.0.steps.0', 'needs text or calls'],
   ['agents: [{ task: "(", steps: [{ text: x }] }]', 'agents.0.task', 'regular expression'],
   ['agents: [{ steps: [{ calls: [{ tool: a }, { tool: a }] }] }]', 'agents.0.steps.0', 'same name'],
