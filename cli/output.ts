@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import pc from 'picocolors';
 import type { ErrorBody } from '../protocol/errors.ts';
+import { fullError } from './full-error.ts';
 import { harmless } from './terminal-text.ts';
 
 export type Format = 'text' | 'json' | 'jsonl';
@@ -83,11 +84,12 @@ export class Output {
 
   /** With --json and --jsonl the error is the answer. */
   error(error: ErrorBody, trace?: string): void {
+    const full = fullError(error);
     if (this.format !== 'text') {
-      this.line({ error: { hint: '', retryable: false, ...error } });
+      this.line({ error: full });
     } else {
-      this.#log('error', `${this.colors.red('error:')} ${harmless(error.message)}`);
-      if (error.hint !== undefined && error.hint !== '') this.#log('error', `  ${harmless(error.hint)}`);
+      this.#log('error', `${this.colors.red('error:')} ${harmless(full.message)}`);
+      this.#log('error', `  ${harmless(full.hint)}`);
     }
     if (trace !== undefined) this.debug(trace);
   }

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import {
   type AgentId,
   CadreError,
+  counted,
   isAgentId,
   nameOf,
   resolveReference,
@@ -48,7 +49,7 @@ export function agentAmong(reference: string, session: SessionId, known: readonl
   if (candidates.length > 0) {
     throw new CadreError(
       'agent_ambiguous',
-      `${JSON.stringify(reference)} may mean ${candidates.length} agents: ${candidates.join(', ')}`,
+      `${JSON.stringify(reference)} may mean ${counted(candidates.length, 'agent')}: ${candidates.join(', ')}`,
       { hint: 'Give more of the path, or the whole id.' },
     );
   }

@@ -1,6 +1,7 @@
 import { refusalIn } from '../../client/refusal.ts';
 import { CadreError, type ErrorBody } from '../../protocol/index.ts';
 import { EXIT, type ExitCode, exitCodeOfError } from '../exit-codes.ts';
+import { fullError } from '../full-error.ts';
 import type { Invocation } from '../invocation.ts';
 import { readText } from '../read-text.ts';
 import { LAST } from '../references.ts';
@@ -47,10 +48,5 @@ function requireObject(text: string): void {
 }
 
 function refusalOf(tool: string, output: string): ErrorBody {
-  const refused = refusalIn(output);
-  return {
-    hint: '',
-    retryable: false,
-    ...(refused ?? { code: 'tool_failed', message: `${tool}: ${output}` }),
-  };
+  return fullError(refusalIn(output) ?? { code: 'tool_failed', message: `${tool}: ${output}` });
 }

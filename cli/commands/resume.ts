@@ -1,5 +1,6 @@
-import type { ErrorBody, NotResumed } from '../../protocol/index.ts';
+import { counted, type ErrorBody, type NotResumed } from '../../protocol/index.ts';
 import { EXIT, type ExitCode, exitCodeOfError } from '../exit-codes.ts';
+import { fullError } from '../full-error.ts';
 import type { Invocation } from '../invocation.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import { harmless } from '../terminal-text.ts';
@@ -14,12 +15,13 @@ export default function resume(
   const { output } = invocation;
   return atAgent(invocation, reference, async (place, id) => {
     const result = await place.withAgent(id, 'act', (agent) => agent.resume({ recursive }));
-    const { resumed, not_resumed: missing } = result;
-    const error = incomplete(id, missing);
+    const { resumed } = result;
+    const missing = result.not_resumed.map((each) => ({ ...each, error: fullError(each.error) }));
+    const error = incomplete(id, result.not_resumed);
     // What it is to do begins with whoever works for it next: this command would cut it short.
     const sent = text === undefined ? {} : await place.withAgent(id, 'answer', (agent) => agent.send(text));
     output.result(
-      { agent_id: id, ...result, ...sent, ...(error === undefined ? {} : { error }) },
+      { agent_id: id, ...result, not_resumed: missing, ...sent, ...(error === undefined ? {} : { error }) },
       resumed.length === 0 ? `${id} is open` : `resumed ${resumed.join(', ')}`,
     );
     for (const { agent_id, error } of missing) output.warn(`${agent_id}: ${harmless(error.message)}`);
@@ -33,11 +35,9 @@ export default function resume(
 /** With the code of the first one: the others often follow from it. */
 function incomplete(id: string, [first, ...others]: readonly NotResumed[]): ErrorBody | undefined {
   if (first === undefined) return undefined;
-  const count = others.length === 0 ? 'one agent' : `${others.length + 1} agents`;
-  return {
-    code: first.error.code,
-    message: `${id} is back without ${count} below it`,
-    hint: first.error.hint ?? `Try it again: cadre resume ${first.agent_id}`,
-    retryable: first.error.retryable ?? false,
-  };
+  return fullError({
+    hint: `Try it again: cadre resume ${first.agent_id}`,
+    ...first.error,
+    message: `${id} is back without ${counted(others.length + 1, 'agent')} below it`,
+  });
 }

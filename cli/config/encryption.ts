@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CadreError } from '../../protocol/errors.ts';
-import type { KeyRing } from '../../protocol/index.ts';
+import { counted, type KeyRing } from '../../protocol/index.ts';
 import type { Environment } from './environment-layer.ts';
 import type { Config } from './schema.ts';
 
@@ -93,7 +93,7 @@ function keyOf(text: string, id: string, where: string): Uint8Array {
   if (!BASE64.test(text)) throw invalid(`the key ${id} in ${where} is no base64`);
   const key = Buffer.from(text, 'base64');
   if (key.length === KEY_BYTES) return key;
-  throw invalid(`the key ${id} in ${where} has ${key.length} bytes, not ${KEY_BYTES}`);
+  throw invalid(`the key ${id} in ${where} has ${counted(key.length, 'byte')}, not ${KEY_BYTES}`);
 }
 
 function currentOf(keys: ReadonlyMap<string, unknown>, where: string, wanted: string | undefined): string {

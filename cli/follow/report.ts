@@ -13,6 +13,7 @@ import {
   exitCodeOfOutcome,
   failedWithoutApproval,
 } from '../exit-codes.ts';
+import { fullError } from '../full-error.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Followed } from './follow.ts';
 
@@ -46,7 +47,7 @@ export function report(
     usage: result.usage,
     duration_ms: Math.round(Date.now() - startedAt),
     agents,
-    ...(error === undefined ? {} : { error: { hint: '', ...error } }),
+    ...(error === undefined ? {} : { error: fullError(error) }),
   };
   output.result(summary, result.status === 'completed' ? result.output : '');
   if (error !== undefined && output.format === 'text') output.error(error);

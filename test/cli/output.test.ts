@@ -38,7 +38,7 @@ test.each(['json', 'jsonl'] as Format[])(
     output.text('never shown');
     output.error({ code: 'usage', message: 'no' });
     expect(JSON.parse(written.stdout)).toEqual({
-      error: { code: 'usage', message: 'no', hint: '', retryable: false },
+      error: { code: 'usage', message: 'no', hint: expect.stringMatching(/--help/), retryable: false },
     });
     expect(written.stderr).toBe('');
   },
@@ -57,9 +57,9 @@ test('--quiet leaves the answer and errors', () => {
   const { output, written } = recorded({ level: 'error' });
   output.info('working');
   output.warn('careful');
-  output.error({ code: 'usage', message: 'no' });
+  output.error({ code: 'usage', message: 'no', hint: 'do this' });
   output.text('answer');
-  expect(written).toEqual({ stdout: 'answer\n', stderr: 'error: no\n' });
+  expect(written).toEqual({ stdout: 'answer\n', stderr: 'error: no\n  do this\n' });
 });
 
 test('JSON is one line in a pipe and indented on a terminal', () => {
