@@ -115,7 +115,12 @@ export const agentSettingsSchema = z.strictObject({
   approval_policy: approvalPolicySchema.default('on-request'),
   dialect: dialectSchema.default('collab'),
   tool_policy: toolPolicySchema.prefault({}),
-  limits: limitsSchema.prefault({}),
+  limits: limitsSchema
+    .refine((limits) => limits.wait_min_ms <= limits.wait_max_ms, {
+      error: 'it is above wait_max_ms',
+      path: ['wait_min_ms'],
+    })
+    .prefault({}),
   /** How long failing model calls are tried again, in ms. */
   model_retry_ms: z.int().nonnegative().max(MODEL_RETRY_MAX_MS).default(600_000),
 });

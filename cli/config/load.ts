@@ -3,12 +3,13 @@ import { dirname } from 'node:path';
 import { builtInLayers, CLASSIC } from './built-in-layers.ts';
 import { type ConfigFile, makeAbsolute, repositoryFile, userFile } from './config-files.ts';
 import { type Environment, openaiLayer, temporalLayers } from './environment-layer.ts';
-import { formatKey, removeAt, type Table, valueAt } from './key-path.ts';
+import { formatKey, leaves, removeAt, type Table, valueAt } from './key-path.ts';
 import { DEFAULT_ORIGIN, type Layer, namedLayer, type Origin, stack } from './layer.ts';
 import { notYetAvailable } from './not-yet.ts';
 import { overrideLayer } from './overrides.ts';
-import { problemsOf, throwProblems, withholdInvalid } from './problems.ts';
+import { type ConfigProblem, problemsOf, throwProblems, withholdInvalid } from './problems.ts';
 import { checkProfile, chosenProfile, profileLayer } from './profiles.ts';
+import { type Conflict, conflictsIn, usualWait } from './relations.ts';
 import { withholdLoosening } from './repository.ts';
 import { type Config, configSchema } from './schema.ts';
 
@@ -71,17 +72,26 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   checkProfile(profile, files);
   const personal = [...present(user?.layer), ...present(profileLayer(user, profile))];
   const ignored = repository === undefined ? [] : withhold(repository, personal, profile);
-  const written = [
-    ...present(user?.layer),
-    ...present(repository?.layer),
-    ...present(profileLayer(user, profile)),
-    ...present(profileLayer(repository, profile)),
-    ...fromOutside,
-    overrides,
-    flags,
-  ];
-  const { values, origins } = stack([...builtIns(written, profile), ...written]);
-  const config = parse(values);
+  const settle = (): Settled =>
+    settled(
+      [
+        ...present(user?.layer),
+        ...present(repository?.layer),
+        ...present(profileLayer(user, profile)),
+        ...present(profileLayer(repository, profile)),
+        ...fromOutside,
+        overrides,
+        flags,
+      ],
+      profile,
+    );
+  let inForce = settle();
+  if (repository !== undefined && inForce.conflicts.length > 0) {
+    invalid.push(...withholdConflicting(repository, profile, inForce));
+    inForce = settle();
+  }
+  throwProblems(inForce.conflicts);
+  const { config, origins } = inForce;
   const notices = invalid.map(({ where, message }) => `${where}: ignored ${message}`);
   if (repository !== undefined && ignored.length > 0) notices.push(ignoredNotice(repository.show, ignored));
   notices.push(
@@ -106,6 +116,46 @@ function withhold(file: ConfigFile, personal: readonly Layer[], profile: string 
   return [
     ...new Set([...withholdLoosening(file.layer.values, person), ...withholdLoosening(inProfile, person)]),
   ];
+}
+
+interface Settled {
+  config: Config;
+  origins: Map<string, Origin>;
+  conflicts: Conflict[];
+}
+
+/** The settings in force, and what does not hold together in them. */
+function settled(written: readonly Layer[], profile: string | undefined): Settled {
+  const { values, origins } = stack([...builtIns(written, profile), ...written]);
+  const config = parse(values);
+  const originOf = (key: string): Origin => origins.get(key) ?? DEFAULT_ORIGIN;
+  const usual = usualWait(config, originOf);
+  if (usual !== undefined) {
+    config.agents.wait_default_ms = usual.value;
+    origins.set('agents.wait_default_ms', usual.origin);
+  }
+  return { config, origins, conflicts: conflictsIn(config, originOf) };
+}
+
+/** Takes out what a repository has brought into contradiction with the rest. */
+function withholdConflicting(
+  file: ConfigFile,
+  profile: string | undefined,
+  { conflicts, origins }: Settled,
+): ConfigProblem[] {
+  const layers = [file.layer, ...present(profileLayer(file, profile))];
+  return conflicts.flatMap((problem) => {
+    const own = problem.keys.filter((key) => origins.get(key)?.where.startsWith(file.show));
+    for (const key of own)
+      for (const { values } of layers) {
+        const path = leaves(values).find(([path]) => formatKey(path) === key)?.[0];
+        if (path !== undefined) removeAt(values, path);
+      }
+    const [key] = own;
+    if (key === undefined) return [];
+    const message = problem.message.startsWith(`${key}: `) ? problem.message : `${key}: ${problem.message}`;
+    return [{ where: origins.get(key)?.where ?? file.show, message }];
+  });
 }
 
 function ignoredNotice(file: string, keys: readonly string[]): string {
