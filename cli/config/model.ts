@@ -1,4 +1,5 @@
 import { CadreError } from '../../protocol/errors.ts';
+import { acceptedEfforts } from '../../protocol/reasoning-efforts.ts';
 import { DEFAULT_OPENAI_MODEL } from '../../protocol/settings.ts';
 import { closestName } from './closest-key.ts';
 import type { ProviderChoice } from './provider.ts';
@@ -7,7 +8,7 @@ import type { Config } from './schema.ts';
 /** Asks a provider which models it has. */
 export type ListModels = (choice: ProviderChoice) => Promise<string[]>;
 
-type ModelConfig = Pick<Config, 'model' | 'model_aliases'> & {
+type ModelConfig = Pick<Config, 'model' | 'model_aliases' | 'reasoning_effort'> & {
   agents: Pick<Config['agents'], 'allowed_models'>;
 };
 
@@ -15,8 +16,8 @@ type ModelConfig = Pick<Config, 'model' | 'model_aliases'> & {
  * The model of a session: the one configured (or what its alias means), else the provider's default, else the only
  * model that the provider has.
  *
- * @throws CadreError `unknown_model` for one that is not on offer, `config_invalid` when there is none to choose,
- * `model_unreachable` when the provider does not answer
+ * @throws CadreError `unknown_model` for one that is not on offer, `config_invalid` when there is none to choose, or for
+ * an effort that it does not take, `model_unreachable` when the provider does not answer
  */
 export async function chooseModel(
   config: ModelConfig,
@@ -28,7 +29,10 @@ export async function chooseModel(
       ? await defaultModel(choice, list)
       : (config.model_aliases[config.model] ?? config.model);
   checkOffered(model, config.agents.allowed_models, 'agents.allowed_models');
-  checkOffered(model, choice.settings.models, `model_providers.${choice.name}.models`);
+  const { name, settings } = choice;
+  checkOffered(model, settings.models, `model_providers.${name}.models`);
+  if (settings.script !== undefined && settings.models === undefined) checkPlayed(model, name);
+  checkEffort(config.reasoning_effort, choice, model);
   return model;
 }
 
@@ -56,6 +60,27 @@ function checkOffered(model: string, offered: readonly string[] | undefined, key
   if (offered === undefined || offered.includes(model)) return;
   throw new CadreError('unknown_model', `the model ${model} is not among ${key}: ${offered.join(', ')}`, {
     hint: `Choose one of them, for example --model ${closestName(model, offered) ?? offered[0]}.`,
+  });
+}
+
+/** A script has one model, of its provider's name, unless the configuration lists others; so it is for sub-agents. */
+function checkPlayed(model: string, name: string): void {
+  if (model === name) return;
+  throw new CadreError('unknown_model', `the model ${model} is not that of the script of ${name}: ${name}`, {
+    hint: `Take --model ${name}, or list the other in model_providers.${name}.models.`,
+  });
+}
+
+function checkEffort(
+  effort: Config['reasoning_effort'],
+  { name, settings }: ProviderChoice,
+  model: string,
+): void {
+  const accepted = acceptedEfforts(name, settings, model);
+  if (effort === undefined || accepted === undefined || accepted.includes(effort)) return;
+  const problem = `reasoning_effort is ${effort}, which the model ${model} does not take`;
+  throw new CadreError('config_invalid', problem, {
+    hint: `It takes ${accepted.join(', ')}. What a model takes may be set in model_providers.${name}.reasoning_efforts.`,
   });
 }
 

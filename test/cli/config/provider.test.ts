@@ -93,6 +93,45 @@ test.each([
   });
 });
 
+const script = { script: '/plays/a.yaml' };
+
+test.each([
+  ['its own name', { model: 'script' }, script, 'script'],
+  ['the first of its list', {}, { ...script, models: ['a', 'b'] }, 'a'],
+  ['one of its list', { model: 'b' }, { ...script, models: ['a', 'b'] }, 'b'],
+  ['an alias of one', { model: 'x', model_aliases: { x: 'script' } }, script, 'script'],
+])('a script plays %s', async (_what, values, settings, model) => {
+  const chosen = config({ ...values, model_provider: 'script', model_providers: { script: settings } });
+  expect(await chooseModel(chosen, chooseProvider(chosen, {}), never)).toBe(model);
+});
+
+test('a script without a list of models plays no other than its own', async () => {
+  const chosen = config({ model: 'gpt-x', model_provider: 'p', model_providers: { p: script } });
+  await expect(chooseModel(chosen, chooseProvider(chosen, {}), never)).rejects.toMatchObject({
+    code: 'unknown_model',
+    hint: expect.stringContaining('model_providers.p.models'),
+  });
+});
+
+test.each([
+  [{ model: 'gpt-5.1', reasoning_effort: 'max' }, 'none, low, medium, high'],
+  [
+    {
+      model: 'm',
+      reasoning_effort: 'low',
+      model_providers: { openai: { reasoning_efforts: { m: ['high'] } } },
+    },
+    'It takes high',
+  ],
+])('an effort that the model does not take is refused before anything starts (%j)', async (values, hint) => {
+  const chosen = config(values);
+  const choice = chooseProvider(chosen, { OPENAI_API_KEY: 'k' });
+  await expect(chooseModel(chosen, choice, never)).rejects.toMatchObject({
+    code: 'config_invalid',
+    hint: expect.stringContaining(hint),
+  });
+});
+
 async function serving(
   status: number,
   body: unknown,
