@@ -10,6 +10,7 @@ import {
   type SessionSettings,
 } from '../../protocol/index.ts';
 import type { Tool } from './define-tool.ts';
+import { withLocalImages } from './local-images.ts';
 import type { OfferedTool } from './offered-tool.ts';
 import { isAllowed } from './tool-policy.ts';
 
@@ -69,7 +70,8 @@ export function planCall(
   const parsed = parseArguments(offered, call.arguments);
   if ('error' in parsed) return refuse(call, parsed.error);
   try {
-    return offered.plan({ call_id: call.call_id, name, arguments: parsed.value });
+    const args = withLocalImages(parsed.value, agent.settings.working_directory);
+    return offered.plan({ call_id: call.call_id, name, arguments: args });
   } catch (error) {
     if (error instanceof CadreError) return refuse(call, error.body);
     throw error;

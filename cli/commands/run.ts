@@ -189,13 +189,10 @@ function unwritable(path: string, cause?: unknown): CadreError {
 
 /** What the model could not be shown is found out before the work. */
 async function imageOf(path: string): Promise<string> {
-  if (kindOf(path) !== 'file') {
-    throw new CadreError('usage', `--image: ${path} is not a file.`, { hint: 'Name one that exists.' });
-  }
   const { checkImage } = await import('../../worker/preflight.ts');
   await checkImage(path).catch((error: unknown) => {
     throw new CadreError('usage', `--image: ${path}: ${error instanceof Error ? error.message : error}.`, {
-      hint: 'Name an image; the agent reads other files itself when the task names them.',
+      hint: 'Name an image that exists; the agent reads other files itself when the task names them.',
       cause: error,
     });
   });

@@ -5,10 +5,19 @@ import { commandLine } from './run-cadre.ts';
 
 test.each([
   [['--agent', 'nope'], 'unknown_role', 'There is no role "nope".'],
+  [['-i', 'nowhere.png'], 'usage', 'nowhere.png: it does not exist.'],
+  [['-i', 'notes.txt/x.png'], 'usage', 'x.png: it does not exist.'],
+  [['-i', '.'], 'usage', ': it is a folder.'],
+  [['-i', 'empty.png'], 'usage', 'empty.png: it is not a PNG, JPEG, GIF or WebP image.'],
+  [['-i', 'notes.txt', '--queue', 'q'], 'usage', 'notes.txt: it is not'],
   [['-i', 'notes.txt'], 'usage', 'notes.txt: it is not a PNG, JPEG, GIF or WebP image.'],
   [['-i', 'large.png'], 'usage', 'large.png: it is larger than 10 MiB.'],
 ])('%j is refused before anything starts', async (args, code, message) => {
-  const { cadre, folder } = commandLine({ 'notes.txt': 'no image', 'large.png': ' '.repeat(11_000_000) });
+  const { cadre, folder } = commandLine({
+    'notes.txt': 'no image',
+    'empty.png': '',
+    'large.png': ' '.repeat(11_000_000),
+  });
   const ended = await cadre(['run', 'look', ...args, '--json']);
   expect(ended.code).toBe(2);
   expect(JSON.parse(ended.stdout).error).toMatchObject({ code, message: expect.stringContaining(message) });

@@ -1,9 +1,21 @@
 import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
 /** The largest image that is sent to a model, in bytes. */
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
+
+/** What tells the type of an image stands in its first bytes. */
+const MARK_BYTES = 12;
+const TOO_LARGE = `it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`;
+const NO_IMAGE = 'it is not a PNG, JPEG, GIF or WebP image';
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'it does not exist',
+  EACCES: 'it may not be read',
+  ERR_INVALID_ARG_VALUE: 'its name contains a NUL byte',
+};
 
 /**
  * A file as a data: address for a model.
@@ -20,13 +32,39 @@ export async function imageAddress(path: string, directory: string, sha256?: str
 
 /** @throws Error that says why a file cannot be looked at */
 export async function checkImage(path: string): Promise<void> {
-  await readImage(path);
+  const problem = imageProblem(path);
+  if (problem !== undefined) throw new Error(problem);
+}
+
+/** What keeps a file from being shown to a model; undefined for an image. Only its beginning is read. */
+export function imageProblem(path: string): string | undefined {
+  try {
+    // What is no file, such as a pipe, might keep whoever opens it waiting.
+    const stats = statSync(path);
+    if (stats.isDirectory()) return 'it is a folder';
+    if (!stats.isFile()) return 'it is not a file';
+    if (stats.size > IMAGE_BYTES_MAX) return TOO_LARGE;
+    return imageType(beginningOf(path)) === undefined ? NO_IMAGE : undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return UNREADABLE[code] ?? `it cannot be read (${code})`;
+  }
+}
+
+function beginningOf(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(MARK_BYTES);
+    return bytes.subarray(0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
 }
 
 async function readImage(path: string): Promise<{ bytes: Buffer; type: string }> {
   const bytes = await readBounded(path);
   const type = imageType(bytes);
-  if (type === undefined) throw new Error('it is not a PNG, JPEG, GIF or WebP image');
+  if (type === undefined) throw new Error(NO_IMAGE);
   return { bytes, type };
 }
 
@@ -34,7 +72,7 @@ async function readBounded(path: string): Promise<Buffer> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    if (size > IMAGE_BYTES_MAX) throw new Error(`it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`);
+    if (size > IMAGE_BYTES_MAX) throw new Error(TOO_LARGE);
     return await file.readFile();
   } finally {
     await file.close();

@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
+import { planCall } from '../../../activities/tools/offered.ts';
+import { folderWith } from '../../support/folders.ts';
+import { agentIn, sessionWith } from './tool-context.ts';
+
+const PNG = Buffer.from('iVBORw0KGgo=', 'base64');
+
+function planned(tool: string, args: object, path: string, folder: string) {
+  const items = [
+    { type: 'text', text: 'look' },
+    { type: 'local_image', path },
+  ];
+  const call = { call_id: 'c1', name: tool, arguments: JSON.stringify({ ...args, items }) };
+  return planCall(agentIn({ working_directory: folder }), sessionWith(), builtinTools, call);
+}
+
+test.each([
+  ['spawn_agent', {}],
+  ['send_input', { id: 'worker-1' }],
+])('%s takes an image by a path that is relative to the agent, and hands on the whole path', (tool, args) => {
+  const folder = folderWith({});
+  writeFileSync(join(folder, 'dot.png'), PNG);
+  expect(planned(tool, args, 'dot.png', folder)).toMatchObject({
+    kind: 'operation',
+    arguments: { items: [{ type: 'text' }, { type: 'local_image', path: join(folder, 'dot.png') }] },
+  });
+});
+
+test.each([
+  ['none.png', 'it does not exist'],
+  ['notes.txt/none.png', 'it does not exist'],
+  ['sub', 'it is a folder'],
+  ['pipe', 'it is not a file'],
+  ['notes.txt', 'it is not a PNG, JPEG, GIF or WebP image'],
+  ['empty.png', 'it is not a PNG, JPEG, GIF or WebP image'],
+  ['large.png', 'it is larger than 10 MiB'],
+  ['a\0b.png', 'its name contains a NUL byte'],
+])('%j is refused with the place in the call and the reason', (path, reason) => {
+  const folder = folderWith({ 'notes.txt': 'text', 'empty.png': '', 'large.png': ' '.repeat(11_000_000) });
+  mkdirSync(join(folder, 'sub'));
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  for (const [tool, args] of [['spawn_agent', {}] as const, ['send_input', { id: 'worker-1' }] as const]) {
+    expect(planned(tool, args, path, folder)).toMatchObject({
+      kind: 'refused',
+      error: {
+        code: 'invalid_arguments',
+        message: `items.1: the local_image ${join(folder, path)}: ${reason}.`,
+        hint: expect.stringContaining('Name an image'),
+      },
+    });
+  }
+});
