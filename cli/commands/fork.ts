@@ -24,7 +24,7 @@ export default function fork(
       queue: local === undefined ? queue : localQueue(id),
       source: { kind: interactive ? 'cli' : 'exec' },
       session: { non_interactive: !interactive, one_shot: text !== undefined },
-      ...(text === undefined ? {} : { task: text }),
+      ...(text === undefined ? await taskLeftBehind(place, of, beforeMessage) : { task: text }),
       ...(beforeMessage === undefined ? {} : { beforeMessage }),
     };
     const carried = await forkAt(invocation, place, of, settings);
@@ -32,9 +32,23 @@ export default function fork(
     if (text !== undefined) await place.withAgent(id, 'answer', (agent) => agent.send(text));
     output.result({ agent_id: id, session_id: id, forked_from: of, items_carried: carried }, id);
     if (text !== undefined) await tellIfUnserved(invocation, place, id);
-    else output.info(`It waits for input: cadre send ${id} TEXT`);
+    else {
+      const start = carried === 0 ? 'It has nothing of the conversation and' : 'It';
+      output.info(`${start} waits for input: cadre send ${id} TEXT`);
+    }
     return EXIT.done;
   });
+}
+
+/** The task is the first message: a fork that does not take it along has another one, or none yet. */
+async function taskLeftBehind(
+  place: Workplace,
+  of: AgentId,
+  beforeMessage: number | undefined,
+): Promise<{ task?: string }> {
+  if (beforeMessage === 1) return { task: '' };
+  const { total } = await place.withAgent(of, 'answer', (agent) => agent.items({ from: 0, to: 0 }));
+  return total === 0 ? { task: '' } : {};
 }
 
 type ForkAt = ForkOptions & { id: AgentId; queue: string };

@@ -96,6 +96,16 @@ test('a fork goes on from before a message, and leaves the original alone', asyn
   });
   expect(waited.status[fork.agent_id]?.completed).toContain('the child got');
   expect(await conversation(id)).toEqual(before);
+  expect(await statusOf(whole.agent_id)).toMatchObject({ task: 'the task' });
+  // The task was the first message: what is left of it is nothing.
+  const empty = await home.run(['fork', id, '--before-message', '1'], { cwd });
+  expect(empty).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('It has nothing of the conversation'),
+  });
+  expect(await statusOf(empty.stdout.trim())).toMatchObject({ task: '', turn: 0 });
+  const again = await home.run(['fork', empty.stdout.trim()], { cwd });
+  expect(await statusOf(again.stdout.trim())).toMatchObject({ task: '' });
   const { error, code } = await fails(home, ['fork', id, '--before-message', '9']);
   expect(error).toMatchObject({
     code: 'invalid_arguments',
