@@ -1,51 +1,50 @@
-import pLimit from 'p-limit';
-import { type AgentId, type Approval, CadreError, formatDuration } from '../../protocol/index.ts';
+import { type Approval, formatDuration, type SessionId } from '../../protocol/index.ts';
+import { askSessions, notAskedText, within } from '../ask-sessions.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { columns, harmless } from '../terminal-text.ts';
-import { atAgent, atWorkplace, type Workplace } from '../workplace.ts';
+import { atAgent, atWorkplace } from '../workplace.ts';
 
-/** For each session that nobody works for, this process does for a moment. */
-const AT_ONCE = 4;
+/** Each session that nobody works for takes a worker of its own for a moment. */
+const AT_ONCE = 8;
+/** A worker comes in a second or two; whoever has not answered by then is named. */
+const ANSWER_MS = 5_000;
+
+const NOTHING = 'nothing waits for an approval';
 
 /** What waits for a person: in one session, below one agent, or in every open session. */
 export default function approvals(
   invocation: Invocation,
   [reference]: [string | undefined],
 ): Promise<ExitCode> {
-  const print = (found: Approval[]): ExitCode => {
-    invocation.output.result({ approvals: found }, () => approvalLines(found).join('\n'));
-    return EXIT.done;
-  };
+  const { output } = invocation;
   if (reference !== undefined) {
-    return atAgent(invocation, reference, async (place, id) => print(await pending(place, id)));
+    return atAgent(invocation, reference, async (place, id) => {
+      const found = await place.withAgent(id, 'answer', (agent) => agent.approvals());
+      output.result({ approvals: found }, () => approvalLines(found).join('\n'));
+      return EXIT.done;
+    });
   }
   return atWorkplace(invocation, async (place) => {
-    const agents = await place.link.reach((client) => client.list());
-    const limit = pLimit(AT_ONCE);
-    const found = agents
-      .filter((agent) => agent.depth === 0)
-      .map(({ agent_id: id }) =>
-        limit(() =>
-          pending(place, id).catch((error: unknown) => {
-            if (!(error instanceof CadreError)) throw error;
-            // It has closed meanwhile, or nobody can answer for it.
-            if (error.code !== 'agent_not_found') invocation.output.warn(`${id}: ${error.message}`);
-            return [];
-          }),
-        ),
-      );
-    return print((await Promise.all(found)).flat());
+    const roots = (await place.link.reach((client) => client.list())).filter(({ depth }) => depth === 0);
+    const ask = (session: SessionId): Promise<Approval[]> =>
+      place.withAgent(session, 'answer', (agent) => within(ANSWER_MS, session, agent.approvals()));
+    const { answers, notAsked } = await askSessions(
+      roots.map(({ agent_id: id }) => id),
+      ask,
+      AT_ONCE,
+    );
+    const found = answers.flat();
+    const nothing = notAsked.length === 0 ? NOTHING : `${NOTHING} where it could be asked`;
+    output.result({ approvals: found, not_asked: notAsked }, () => approvalLines(found, nothing).join('\n'));
+    if (notAsked.length > 0 && output.format === 'text') output.warn(notAskedText(notAsked, roots.length));
+    return EXIT.done;
   });
 }
 
-function pending(place: Workplace, id: AgentId): Promise<Approval[]> {
-  return place.withAgent(id, 'answer', (agent) => agent.approvals());
-}
-
 /** Whole, however long: who approves has to see what. */
-function approvalLines(approvals: readonly Approval[]): string[] {
-  if (approvals.length === 0) return ['nothing waits for an approval'];
+function approvalLines(approvals: readonly Approval[], nothing = NOTHING): string[] {
+  if (approvals.length === 0) return [nothing];
   const rows = approvals.map(({ approval_id: id, role, kind, tool, requested_at: at }) => [
     id,
     harmless(role),

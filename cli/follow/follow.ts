@@ -36,7 +36,7 @@ export interface FollowOptions {
 /** How following ended: with the session, or because somebody left it running. */
 export type Followed =
   | { kind: 'ended'; result: SessionResult; agents: AgentView[] }
-  | { kind: 'left'; exitCode: ExitCode };
+  | { kind: 'left'; exitCode: ExitCode; works: string };
 
 /** Follows a session until it ends: a live tree on a terminal, lines elsewhere, JSON lines with --jsonl. */
 export async function follow(
@@ -121,8 +121,8 @@ export async function follow(
     // nothing: whoever goes on with the work has to be there first.
     hasLeft = true;
     live?.end();
-    await leave(invocation, place, options, first);
-    return { kind: 'left', exitCode: first.exitCode };
+    const works = await leave(invocation, place, options, first);
+    return { kind: 'left', exitCode: first.exitCode, works };
   } finally {
     stop.abort();
     undoSignals();
@@ -147,12 +147,13 @@ function interrupt(place: Workplace, session: SessionId): Promise<void> {
   return place.link.reach((client) => client.get(session).interrupt('Ctrl-C'));
 }
 
+/** @returns who works for the session from now on */
 async function leave(
   invocation: Invocation,
   place: Workplace,
   { session, serving, workerOptions }: FollowOptions,
   { background, exitCode }: { background: boolean; exitCode: ExitCode },
-): Promise<void> {
+): Promise<string> {
   const { output } = invocation;
   const isQueued = serving === undefined;
   if (serving !== undefined && background) {
@@ -164,7 +165,8 @@ async function leave(
     ? 'the workers of its queue go on'
     : background
       ? 'a worker in the background goes on'
-      : 'nobody works for it now';
+      : 'nobody works for it now, and it keeps what it has';
   const why = exitCode === EXIT.ended ? 'The time is up' : 'Left';
   output.info(`${why}: ${works}. Come back with: cadre attach ${session}`);
+  return works;
 }

@@ -30,10 +30,10 @@ export function report(
   unwritten?: CadreError,
 ): ExitCode {
   if (followed.kind === 'left') {
-    const { exitCode } = followed;
+    const { exitCode, works } = followed;
     // As text it has been told already how to come back.
     if (output.format !== 'text')
-      output.line({ error: errorOfLeaving(session, exitCode), session_id: session });
+      output.line({ error: errorOfLeaving(session, exitCode, works), session_id: session });
     return exitCode;
   }
   const { result, agents } = followed;
@@ -54,11 +54,11 @@ export function report(
   return endedWell && error !== undefined ? exitCodeOfError(error.code) : exitCodeOfOutcome(result);
 }
 
-function errorOfLeaving(session: SessionId, exitCode: ExitCode): ErrorBody {
+function errorOfLeaving(session: SessionId, exitCode: ExitCode, works: string): ErrorBody {
   return {
     code: exitCode === EXIT.ended ? 'timeout' : 'interrupted',
-    message: `${session} was left running`,
-    hint: `cadre attach ${session}`,
+    message: `${session} was left before its end: ${works}`,
+    hint: `Come back with: cadre attach ${session}`,
     retryable: true,
   };
 }

@@ -126,9 +126,10 @@ test.concurrent('SIGTERM ends run soon; the session is there for the next comman
   const ended = await running.ended;
   expect(failureOf(ended)).toMatchObject({
     code: 130,
-    error: { code: 'interrupted' },
+    error: { code: 'interrupted', message: expect.stringContaining('nobody works for it now') },
     printed: { session_id: id },
   });
+  expect(ended.stderr).toContain(`Come back with: cadre attach ${id}`);
   for (const line of ended.stdout.trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
   stop();
   expect(await waited(id)).toEqual({ completed: expect.stringContaining('the last I heard: listen') });

@@ -6,7 +6,7 @@ import { CadreError, type SessionId } from '../../../protocol/index.ts';
 
 const ID = 'a0k3v9x2m4qd7' as SessionId;
 
-function reported(format: Format, status: 'completed' | 'errored') {
+function outputTo(format: Format) {
   const written = { stdout: '', stderr: '' };
   const into = (stream: 'stdout' | 'stderr') => ({
     write(text: string) {
@@ -22,6 +22,11 @@ function reported(format: Format, status: 'completed' | 'errored') {
     stderr: into('stderr'),
     environment: {},
   });
+  return { output, written };
+}
+
+function reported(format: Format, status: 'completed' | 'errored') {
+  const { output, written } = outputTo(format);
   const usage = {
     input_tokens: 1,
     cached_input_tokens: 0,
@@ -55,3 +60,24 @@ test('why a session failed counts for more than what could not be written', () =
   expect(JSON.parse(stdout).error.message).toContain('ended errored');
   expect(stderr).toContain('cannot be written');
 });
+
+test.each([
+  [130, 'interrupted'],
+  [6, 'timeout'],
+] as const)(
+  'a session that was left with %i is told with who works for it now, and how to come back',
+  (exitCode, code) => {
+    const { output, written } = outputTo('json');
+    const followed = { kind: 'left', exitCode, works: 'nobody works for it now' } as const;
+    expect(report({ output } as Invocation, ID, followed, 0)).toBe(exitCode);
+    expect(JSON.parse(written.stdout)).toEqual({
+      session_id: ID,
+      error: {
+        code,
+        message: `${ID} was left before its end: nobody works for it now`,
+        hint: `Come back with: cadre attach ${ID}`,
+        retryable: true,
+      },
+    });
+  },
+);
