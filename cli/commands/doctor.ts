@@ -5,21 +5,17 @@ import { pinnedPath, programHere } from '../../server/find.ts';
 import { cacheDir, cadreHome, ensureCacheFolder, ensureFolder, unwritable } from '../../server/home.ts';
 import { TEMPORAL } from '../../server/pinned.ts';
 import { serverStatus } from '../../server/stop.ts';
+import { loadKeys } from '../config/encryption.ts';
 import { modelLister } from '../config/list-models.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { chooseModel } from '../config/model.ts';
 import { chooseProvider, requireKey } from '../config/provider.ts';
+import { keyFinding, missingKeyFindings, type Sealed } from '../encryption-findings.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Finding } from '../finding.ts';
 import type { Invocation } from '../invocation.ts';
+import { SessionFiles } from '../serving/session-files.ts';
 import { TemporalLink } from '../temporal-link.ts';
-
-interface Finding {
-  what: string;
-  state: 'ok' | 'warn' | 'fail';
-  detail: string;
-  /** How to mend it. */
-  hint?: string;
-}
 
 /** Tells what works here and what does not, and how to mend it. */
 export default async function doctor(invocation: Invocation): Promise<ExitCode> {
@@ -37,8 +33,12 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
   );
   for (const notice of loaded?.notices ?? [])
     findings.push({ what: 'configuration', state: 'warn', detail: notice });
-  if (loaded !== undefined)
-    findings.push(await look('model', modelOf(invocation, loaded)), ...(await temporal(invocation, loaded)));
+  if (loaded !== undefined) {
+    const sealed: Sealed[] = [];
+    const server = await temporal(invocation, loaded, sealed);
+    const keys = await encryption(invocation, loaded, sealed);
+    findings.push(await look('model', modelOf(invocation, loaded)), ...keys, ...server);
+  }
   findings.push(await look('sandbox', sandbox));
   const { output } = invocation;
   const broken = findings.some(({ state }) => state === 'fail');
@@ -110,12 +110,36 @@ function modelOf(invocation: Invocation, { config }: LoadedConfig): () => Promis
   };
 }
 
-async function temporal(invocation: Invocation, { config }: LoadedConfig): Promise<Finding[]> {
+/** The keys that are configured, and those that sessions are sealed with. */
+async function encryption(
+  { environment }: Invocation,
+  { config }: LoadedConfig,
+  onServer: readonly Sealed[],
+): Promise<Finding[]> {
+  const own = await look('encryption', async () => keyFinding(config.encryption, environment));
+  if (own.state === 'fail') return [own];
+  const records = await new SessionFiles(cadreHome(environment)).all();
+  const here = records.map(({ session_id: session, key_ids: keys = [] }) => ({ session, keys }));
+  return [own, ...missingKeyFindings([...here, ...onServer], loadKeys(config.encryption, environment))];
+}
+
+/** So many of the newest open agents are looked at. */
+const LOOKED_AT = 200;
+
+/** @param sealed gets what is found there that cannot be opened with any key that is here */
+async function temporal(
+  invocation: Invocation,
+  { config }: LoadedConfig,
+  sealed: Sealed[],
+): Promise<Finding[]> {
   const home = cadreHome(invocation.environment);
   if (config.temporal.address === undefined) return [await look('server', () => embedded(home))];
   try {
     const link = await TemporalLink.open({ temporal: config.temporal, home, output: invocation.output });
     try {
+      // Without a key here all that is sealed comes with the id of the key that it takes.
+      for (const { session_id: session, missing_key: key } of await link.client.list({ limit: LOOKED_AT }))
+        if (key !== undefined) sealed.push({ session, keys: [key] });
       const known = await link.client.knownSearchAttributes();
       const missing = Object.keys(SEARCH_ATTRIBUTES).filter((name) => !known.includes(name));
       const server: Finding = {

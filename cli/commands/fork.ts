@@ -5,6 +5,7 @@ import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { serveWhileNeeded } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
+import { tellNeededKey } from '../serving/tell-needed-key.ts';
 import { atAgent, localQueue, type Workplace } from '../workplace.ts';
 
 /** Starts a new session from the conversation of an agent: local if that one's is, else on the same queue. */
@@ -30,6 +31,7 @@ export default function fork(
     const carried = await forkAt(invocation, place, of, settings);
     // What it is to do begins with whoever works for it next: this command would cut it short.
     if (text !== undefined) await place.withAgent(id, 'answer', (agent) => agent.send(text));
+    if (local === undefined) tellNeededKey(invocation, place, queue);
     output.result({ agent_id: id, session_id: id, forked_from: of, items_carried: carried }, id);
     if (text !== undefined) await tellIfUnserved(invocation, place, id);
     else {

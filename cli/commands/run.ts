@@ -22,6 +22,7 @@ import { readText } from '../read-text.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import { Serving } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
+import { tellNeededKey } from '../serving/tell-needed-key.ts';
 import { agentSettingsOf, sessionSettingsOf, taskOf } from '../session-settings.ts';
 import { workerOptionsOf } from '../worker-options.ts';
 import { localQueue, Workplace } from '../workplace.ts';
@@ -112,6 +113,7 @@ export default async function run(
       });
     const link = place.link.webAddress(id);
     output.info(`session ${id}${link === undefined ? '' : `  ${link}`}`);
+    if (isQueued) tellNeededKey(invocation, place, queue);
     if (options.detach === true) {
       if (isQueued) await tellIfUnserved(invocation, place, id);
       else await startBackgroundWorker(id, place.files, workerOptionsOf(invocation.options)).serving();

@@ -47,6 +47,46 @@ test.for([
   expect(readdirSync(home)).toEqual([]);
 });
 
+test('keys that are not where they should be, or open to others, are findings', async () => {
+  const { cadre, folder } = commandLine({
+    keys: 'k1:AAAA',
+    good: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+  });
+  const broken = await cadre(['doctor', '--json', '-c', `encryption.key_file=${join(folder, 'keys')}`]);
+  expect(broken.code).toBe(1);
+  expect(findingOf(broken, 'encryption')).toMatchObject({
+    state: 'fail',
+    detail: expect.stringContaining('has 3 bytes, not 32'),
+    hint: expect.stringContaining('openssl rand'),
+  });
+  chmodSync(join(folder, 'good'), 0o644);
+  const open = await cadre(['doctor', '--json', '-c', `encryption.key_file=${join(folder, 'good')}`]);
+  expect(open.code).toBe(0);
+  expect(findingOf(open, 'encryption')).toMatchObject({
+    state: 'warn',
+    detail: expect.stringContaining('mode 644'),
+    hint: `chmod 600 ${join(folder, 'good')}`,
+  });
+});
+
+test('a session that is sealed with a key which is not here is a finding', async () => {
+  const record = { session_id: 'a0k3v9x2m4qd7', queue: 'q', cwd: '/', started_at: '2026-01-01T00:00:00Z' };
+  const { cadre } = commandLine({
+    'state/sessions/a0k3v9x2m4qd7.json': JSON.stringify({ ...record, key_ids: ['gone'] }),
+  });
+  const { stdout } = await cadre(['doctor', '--json']);
+  const found = JSON.parse(stdout).findings.filter(
+    (finding: { what: string }) => finding.what === 'encryption',
+  );
+  expect(found).toMatchObject([
+    { state: 'ok' },
+    {
+      state: 'warn',
+      detail: expect.stringContaining('the key gone is not here; it seals 1 session: a0k3v9x2m4qd7'),
+    },
+  ]);
+});
+
 test('a server that runs and does not answer is a finding, not the end of the command', async () => {
   const { cadre } = commandLine();
   const { pid } = JSON.parse((await cadre(['server', 'start', '--json'])).stdout);
