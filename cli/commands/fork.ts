@@ -1,4 +1,4 @@
-import type { ForkOptions } from '../../client/types.ts';
+import type { Agent, ForkOptions } from '../../client/types.ts';
 import { type AgentId, CadreError, newRootId, sessionOf } from '../../protocol/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
@@ -25,7 +25,7 @@ export default function fork(
       queue: local === undefined ? queue : localQueue(id),
       source: { kind: interactive ? 'cli' : 'exec' },
       session: { non_interactive: !interactive, one_shot: text !== undefined },
-      ...(text === undefined ? await taskLeftBehind(place, of, beforeMessage) : { task: text }),
+      ...(text === undefined ? {} : { task: text }),
       ...(beforeMessage === undefined ? {} : { beforeMessage }),
     };
     const carried = await forkAt(invocation, place, of, settings);
@@ -44,13 +44,12 @@ export default function fork(
 
 /** The task is the first message: a fork that does not take it along has another one, or none yet. */
 async function taskLeftBehind(
-  place: Workplace,
-  of: AgentId,
-  beforeMessage: number | undefined,
+  agent: Agent,
+  { beforeMessage, task }: ForkOptions,
 ): Promise<{ task?: string }> {
-  if (beforeMessage === 1) return { task: '' };
-  const { total } = await place.withAgent(of, 'answer', (agent) => agent.items({ from: 0, to: 0 }));
-  return total === 0 ? { task: '' } : {};
+  if (task !== undefined) return {};
+  const carriesNone = beforeMessage === 1 || (await agent.items({ from: 0, to: 0 })).total === 0;
+  return carriesNone ? { task: '' } : {};
 }
 
 type ForkAt = ForkOptions & { id: AgentId; queue: string };
@@ -67,7 +66,7 @@ function forkAt(invocation: Invocation, place: Workplace, of: AgentId, options: 
       ...place.address,
     });
     try {
-      const made = await agent.fork(options);
+      const made = await agent.fork({ ...(await taskLeftBehind(agent, options)), ...options });
       const local = await place.localSession(id, queue);
       return await serveWhileNeeded(local, 'act', place.surroundings, async () => {
         const { closed, status, message = '' } = await made.status();
