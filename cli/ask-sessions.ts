@@ -18,7 +18,7 @@ export interface Asked<T> {
  * Asks many sessions the same, side by side. One that has closed meanwhile has nothing to say; every other one that
  * fails is named.
  *
- * @param atOnce so many at the same time: each that nobody works for takes a worker of its own
+ * @param atOnce so many at the same time
  */
 export async function askSessions<T>(
   sessions: readonly SessionId[],
@@ -26,41 +26,56 @@ export async function askSessions<T>(
   atOnce: number,
 ): Promise<Asked<T>> {
   const limit = pLimit(atOnce);
-  const asked: Asked<T> = { answers: [], notAsked: [] };
   const each = sessions.map((session) =>
-    limit(async () => {
+    limit(async (): Promise<Partial<Asked<T>>> => {
       try {
-        return await ask(session);
+        return { answers: [await ask(session)] };
       } catch (error) {
         if (!(error instanceof CadreError)) throw error;
-        if (error.code !== 'agent_not_found' && error.code !== 'agent_closed')
-          asked.notAsked.push({ session_id: session, error: fullError(error.body) });
-        return undefined;
+        const hasClosed = error.code === 'agent_not_found' || error.code === 'agent_closed';
+        return hasClosed ? {} : { notAsked: [{ session_id: session, error: fullError(error.body) }] };
       }
     }),
   );
-  asked.answers.push(...(await Promise.all(each)).filter((answer) => answer !== undefined));
-  return asked;
+  const asked = await Promise.all(each);
+  return {
+    answers: asked.flatMap(({ answers = [] }) => answers),
+    notAsked: asked.flatMap(({ notAsked = [] }) => notAsked),
+  };
 }
 
+const AGAIN_MS = 300;
+
 /**
- * An answer within its time.
+ * An answer within its time. A worker that has just come, or one that is just going, may let the first try fall.
  *
  * @throws CadreError `no_worker` where it does not come
  */
-export async function within<T>(ms: number, session: SessionId, answer: Promise<T>): Promise<T> {
+export async function within<T>(ms: number, session: SessionId, ask: () => Promise<T>): Promise<T> {
   const over = new AbortController();
-  const late = sleep(ms, undefined, { signal: over.signal }).then(() => {
+  const { signal } = over;
+  const late = sleep(ms, undefined, { signal }).then(() => {
     throw new CadreError('no_worker', `Session ${session} has not answered in ${ms / 1_000} s.`, {
       hint: '`cadre worker` works for local sessions; `cadre approvals ID` gives one of them more time',
       retryable: true,
     });
   });
   try {
-    return await Promise.race([answer, late]);
+    return await Promise.race([persistently(ask, signal), late]);
   } finally {
     over.abort();
     late.catch(() => {});
+  }
+}
+
+async function persistently<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (signal.aborted || !(error instanceof CadreError) || error.code !== 'no_worker') throw error;
+      await sleep(AGAIN_MS, undefined, { signal });
+    }
   }
 }
 

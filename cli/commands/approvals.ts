@@ -1,14 +1,17 @@
+import pLimit from 'p-limit';
 import { type Approval, formatDuration, type SessionId } from '../../protocol/index.ts';
 import { askSessions, notAskedText, within } from '../ask-sessions.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
+import { isServed } from '../serving/serving.ts';
 import { columns, harmless } from '../terminal-text.ts';
-import { atAgent, atWorkplace } from '../workplace.ts';
+import { atAgent, atWorkplace, localQueue } from '../workplace.ts';
 
-/** Each session that nobody works for takes a worker of its own for a moment. */
-const AT_ONCE = 8;
-/** A worker comes in a second or two; whoever has not answered by then is named. */
-const ANSWER_MS = 5_000;
+const AT_ONCE = 32;
+/** Each session that nobody works for takes a worker of its own for a moment, and half a second of a processor. */
+const WORKERS_AT_ONCE = 4;
+/** Whoever has not answered by then is named; a worker comes in a second or two. */
+const ANSWER_MS = 8_000;
 
 const NOTHING = 'nothing waits for an approval';
 
@@ -27,8 +30,13 @@ export default function approvals(
   }
   return atWorkplace(invocation, async (place) => {
     const roots = (await place.link.reach((client) => client.list())).filter(({ depth }) => depth === 0);
-    const ask = (session: SessionId): Promise<Approval[]> =>
-      place.withAgent(session, 'answer', (agent) => within(ANSWER_MS, session, agent.approvals()));
+    const workers = pLimit(WORKERS_AT_ONCE);
+    const ask = async (session: SessionId): Promise<Approval[]> => {
+      const pending = () =>
+        place.withAgent(session, 'answer', (agent) => within(ANSWER_MS, session, () => agent.approvals()));
+      const isQueued = roots.some(({ agent_id: id, queue }) => id === session && queue !== localQueue(id));
+      return isQueued || (await isServed(place.session(session))) ? pending() : workers(pending);
+    };
     const { answers, notAsked } = await askSessions(
       roots.map(({ agent_id: id }) => id),
       ask,

@@ -50,11 +50,22 @@ test('what is no trouble of a session is the command’s error', async () => {
 });
 
 test('an answer that does not come in its time is a session that could not be asked', async () => {
-  await expect(within(20, first, new Promise(() => {}))).rejects.toMatchObject({
+  await expect(within(20, first, () => new Promise(() => {}))).rejects.toMatchObject({
     code: 'no_worker',
     message: `Session ${first} has not answered in 0.02 s.`,
   });
-  expect(await within(60_000, first, Promise.resolve('here'))).toBe('here');
+  expect(await within(60_000, first, async () => 'here')).toBe('here');
+});
+
+test('a try that falls between two workers is made again, and no other', async () => {
+  let tries = 0;
+  const answer = async () => {
+    if (++tries < 3) throw unserved('q');
+    return 'here';
+  };
+  expect(await within(60_000, first, answer)).toBe('here');
+  const sealed = () => Promise.reject(new CadreError('key_missing', 'sealed'));
+  await expect(within(60_000, first, sealed)).rejects.toMatchObject({ code: 'key_missing' });
 });
 
 test('one line names all that could not be asked, with what helps', async () => {
