@@ -64,7 +64,7 @@ test.concurrent.each(['responses', 'chat'] as const)(
       for (const [call, { code, message }] of Object.entries(TOLD)) {
         const { error } = told[call];
         expect(error, call).toMatchObject({ code, message: expect.stringMatching(message) });
-        expect(error.hint ?? "", JSON.stringify([call, error])).toMatch(/\S/);
+        expect(error.hint ?? '', JSON.stringify([call, error])).toMatch(/\S/);
       }
       // Nothing was begun by any of them.
       expect(agents).toHaveLength(1);
