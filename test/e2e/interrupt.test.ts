@@ -27,6 +27,9 @@ test('interrupt ends the process group of a command within two seconds, and the 
 
   const status = await home.json<AgentView>(['status', id]);
   expect(status).toMatchObject({ status: 'interrupted', closed: false });
+  const waited = await home.run(['wait', id, '--json']);
+  expect(waited.code).toBe(130);
+  expect(JSON.parse(waited.stdout)).toMatchObject({ status: { [id]: { interrupted: expect.any(String) } } });
   const { events } = await home.json<{ events: { type: string; at: string }[] }>(['events', id]);
   const interrupted = Date.parse(events.find((event) => event.type === 'turn.interrupted')?.at ?? '');
   expect(seen - interrupted).toBeLessThan(2_000 + 3_000);
