@@ -1,4 +1,5 @@
 import { CancellationScope } from '@temporalio/workflow';
+import { counted } from '../protocol/counted.ts';
 import type { AgentInput, AgentResult, Item } from '../protocol/index.ts';
 import { normalizeNote } from '../protocol/messages.ts';
 import { AgentState } from './agent-state.ts';
@@ -131,7 +132,7 @@ async function nextTurn(
 /** The turns are used up: what was sent stands in the conversation, but no model sees it. */
 function refusedTurn(self: AgentState, most: number): TurnOutcome {
   self.conversation.append(...self.inbox.drain());
-  const message = `The limit of ${most} turns was reached (agents.max_turns).`;
+  const message = `The limit of ${counted(most, 'turn')} was reached (agents.max_turns).`;
   return { status: 'errored', message, code: 'limit_turns' };
 }
 

@@ -1,3 +1,4 @@
+import { counted } from '../protocol/counted.ts';
 import type { AgentId, ErrorBody, Limits } from '../protocol/index.ts';
 
 /** Somebody who waits for a slot, and under which request it is told. */
@@ -69,7 +70,7 @@ export class Slots {
     if (this.#spawned >= this.#limits.max_agents) {
       return refused(
         'limit_agents',
-        `This session has spawned ${this.#spawned} agents, the most it may (agents.max_agents).`,
+        `This session has spawned ${counted(this.#spawned, 'agent')}, the most it may (agents.max_agents).`,
         'Work with the agents there are, or do the rest yourself.',
       );
     }

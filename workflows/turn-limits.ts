@@ -1,3 +1,4 @@
+import { counted } from '../protocol/counted.ts';
 import type { BudgetRefusal, ErrorCode } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 import { takeStep, textOf } from './model-step.ts';
@@ -12,8 +13,8 @@ import type { TurnOutcome } from './turn-outcome.ts';
 export function outOfSteps(agent: AgentState, running: Stoppable, most: number): Promise<TurnOutcome> {
   return handBack(agent, running, {
     code: 'limit_steps',
-    message: `The limit of ${most} steps in one turn was reached (agents.max_steps).`,
-    notice: `You have taken all ${most} steps of this turn and can call no more tools.`,
+    message: `The limit of ${counted(most, 'step')} in one turn was reached (agents.max_steps).`,
+    notice: `You have taken the ${counted(most, 'step')} of this turn and can call no more tools.`,
   });
 }
 

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { z } from 'zod';
-import { CadreError } from '../../protocol/index.ts';
+import { CadreError, counted } from '../../protocol/index.ts';
 import { runSupervised } from '../sandbox/supervised.ts';
 import { defineTool, type ToolContext } from './define-tool.ts';
 import { ordinaryPath } from './ordinary-path.ts';
@@ -101,7 +101,7 @@ class Search {
     if (isDone && end.exitCode > 1 && this.#matches.length === 0) throw this.#failure(path);
     const notes = [
       ...(end === 'enough'
-        ? [`only the first ${this.#limit} matches: narrow the search or raise limit`]
+        ? [`only the first ${counted(this.#limit, 'match', 'matches')}: narrow the search or raise limit`]
         : []),
       ...(end !== 'enough' && end.timedOut
         ? [`stopped after ${TIMEOUT_MS / 1_000} s: narrow the search`]

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CadreError } from '../../protocol/index.ts';
+import { CadreError, counted } from '../../protocol/index.ts';
 import { bytesWithin } from '../handles/cut-output.ts';
 import { defineTool } from './define-tool.ts';
 import { openOrdinaryFile } from './ordinary-path.ts';
@@ -27,9 +27,13 @@ export const readFile = defineTool({
     try {
       const start = await inspectStart(file);
       if (start.isBinary) {
-        throw new CadreError('tool_failed', `${path} looks like binary data (${stats.size} bytes).`, {
-          hint: 'Use shell with xxd, strings or file to look into it.',
-        });
+        throw new CadreError(
+          'tool_failed',
+          `${path} looks like binary data (${counted(stats.size, 'byte')}).`,
+          {
+            hint: 'Use shell with xxd, strings or file to look into it.',
+          },
+        );
       }
       const shown: string[] = [];
       let room = bytesWithin(context.agent.settings.limits.tool_output_limit) - NOTES_BYTES;
@@ -59,11 +63,14 @@ export const readFile = defineTool({
 });
 
 function show({ number, text, cutBytes }: TextLine): string {
-  const rest = cutBytes === 0 ? '' : ` [… ${cutBytes} more bytes in this line …]`;
+  const rest = cutBytes === 0 ? '' : ` [… ${counted(cutBytes, 'more byte')} in this line …]`;
   return `${number}\t${text.replaceAll('\0', '\u2400')}${rest}`;
 }
 
 function nothing(path: string, offset: number, last: number): string {
   if (last === 0) return `[${path} is empty]`;
-  throw new CadreError('invalid_arguments', `${path} has ${last} lines; there is no line ${offset}.`);
+  throw new CadreError(
+    'invalid_arguments',
+    `${path} has ${counted(last, 'line')}; there is no line ${offset}.`,
+  );
 }

@@ -68,7 +68,7 @@ describe('read_file', () => {
     writeFileSync(at('a.txt'), 'one\n');
     await expect(run(readFile, { path: 'a.txt/b' })).rejects.toThrow('not a folder');
     await expect(run(readFile, { path: 'a.txt', offset: 9 })).rejects.toThrow(
-      'has 1 lines; there is no line 9',
+      'has 1 line; there is no line 9',
     );
     await expect(run(readFile, { path: 'x'.repeat(5_000) })).rejects.toThrow('too long a name');
     symlinkSync('loop', at('loop'));
