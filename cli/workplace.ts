@@ -71,6 +71,12 @@ export class Workplace {
     return { address, ...(namespace === undefined ? {} : { namespace }) };
   }
 
+  /** What a session that is started here is sealed with, for its record. */
+  get sealing(): { key_ids?: string[] } {
+    const { encryption: ring } = this.link.connectOptions;
+    return ring === undefined ? {} : { key_ids: [ring.current] };
+  }
+
   /** What workers find the keys of models in; those of encryption stand in no environment that a tool may get. */
   get workerEnvironment(): Environment {
     const { [this.config.encryption?.key_env ?? '']: _keys, ...environment } = this.#invocation.environment;

@@ -64,6 +64,7 @@ function forkAt(invocation: Invocation, place: Workplace, of: AgentId, options: 
       cwd: invocation.cwd,
       started_at: new Date().toISOString(),
       ...place.address,
+      ...place.sealing,
     });
     try {
       const made = await agent.fork({ ...(await taskLeftBehind(agent, options)), ...options });

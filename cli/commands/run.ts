@@ -86,6 +86,7 @@ export default async function run(
       cwd,
       started_at: new Date().toISOString(),
       ...addressOf(config),
+      ...place.sealing,
     });
     void place.prune().catch(() => {});
     if (!isQueued && options.detach !== true) {

@@ -289,6 +289,11 @@ describe('a key that is missing', () => {
     );
     const id = started.stdout.trim();
     expect(id, started.stderr).toMatch(/^a\w{12}$/);
+    expect(started.stderr).toMatch(/sealed with the key k1: the workers of q need that/);
+    const { findings } = await home.json<{ findings: unknown[] }>(['doctor'], { cwd: home.folder });
+    expect(findings).toContainEqual(
+      expect.objectContaining({ what: 'encryption', state: 'warn', detail: expect.stringContaining(id) }),
+    );
     await without.says(/This worker cannot work for the agent: it is sealed with the key k1/);
     // A worker that starts now is told beforehand.
     const late = home.start(['worker', '--queue', 'q'], { cwd: home.folder });
