@@ -64,7 +64,13 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     .option('--max-steps <n>', 'most model calls in a turn', positiveInteger)
     .option('--max-tokens <n>', 'most tokens of the whole session', positiveInteger)
     .option('--timeout <seconds>', 'leave it running in the background after this time', seconds)
-    .option('--detach', 'print the id and let it run in the background')
+    .addOption(
+      // It has nobody who could wait, or write an answer.
+      new Option('--detach', 'print the id and let it run in the background').conflicts([
+        'output',
+        'timeout',
+      ]),
+    )
     .option('--no-wait-agents', 'end with the first answer, closing what still runs')
     .option('--non-interactive', 'ask nobody: what needs an approval is refused')
     .addHelpText('after', '\nWith - or without TEXT the task is read from standard input.');

@@ -25,6 +25,11 @@ test.each([
   [['run', '--max-steps', '0', 'x'], "option '--max-steps <n>' argument '0' is invalid."],
   [['run', '-s', 'loose', 'x'], "option '-s, --sandbox <mode>' argument 'loose' is invalid."],
   [['run', 'a', 'b'], 'too many arguments'],
+  [['run', 'a', '--detach', '-o', 'x'], "option '--detach' cannot be used with option '-o, --output <file>'"],
+  [
+    ['run', 'a', '--timeout', '1', '--detach'],
+    "option '--detach' cannot be used with option '--timeout <seconds>'",
+  ],
   [['server'], 'a command is missing'],
   [['help', 'nope'], "unknown command 'nope'"],
   [['server', 'help', 'nope'], "unknown command 'nope'"],
