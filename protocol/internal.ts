@@ -3,6 +3,7 @@ import { type Approval, DECISIONS, type Verdict } from './approvals.ts';
 import type { BudgetAnswer, BudgetRequest } from './budget.ts';
 import { ERROR_CODES, type ErrorBody } from './errors.ts';
 import { type AgentId, agentIdSchema } from './ids.ts';
+import { noteSchema } from './note.ts';
 import { type Status, statusSchema } from './status.ts';
 import type { AgentView } from './views.ts';
 
@@ -264,5 +265,5 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
       slots: z.looseObject({ used: z.number(), max: z.number() }),
     }),
   }),
-  z.looseObject({ type: z.literal('note'), note: z.string() }),
+  z.looseObject({ type: z.literal('note'), note: noteSchema }),
 ]);

@@ -1,6 +1,7 @@
-import { isAgentId, sessionOf } from '../../protocol/ids.ts';
+import { AGENT_ID_MAX, isAgentId, sessionOf } from '../../protocol/ids.ts';
 import type { AgentId, Lookup } from '../../protocol/index.ts';
 import { isFinal } from '../../protocol/status.ts';
+import { lengthProblem } from '../../protocol/text-length.ts';
 import type { AgentState } from '../agent-state.ts';
 import { answerLookup } from '../ledger.ts';
 import { Refused } from './refused.ts';
@@ -10,7 +11,7 @@ import { Refused } from './refused.ts';
  * it keeps sending their reports.
  *
  * @returns the id for each reference; undefined where there is no such agent in this session
- * @throws Refused for a reference that several agents answer to
+ * @throws Refused for a reference that several agents answer to, or that is longer than any id
  */
 export async function resolveAgents(
   agent: AgentState,
@@ -20,6 +21,7 @@ export async function resolveAgents(
   const resolved = new Map<string, AgentId | undefined>();
   const unknown: string[] = [];
   for (const reference of new Set(references)) {
+    requireLength(reference);
     const own = ownAgent(agent, reference);
     if (own !== undefined) resolved.set(reference, own);
     else if (isAgentId(reference) && sessionOf(reference) !== agent.identity.session_id) {
@@ -50,6 +52,17 @@ export async function resolveAgent(agent: AgentState, reference: string): Promis
     code: 'agent_not_found',
     message: `there is no agent "${reference}" in this session`,
     hint: open.length === 0 ? 'You have started no agents.' : `Your agents: ${open.join(', ')}`,
+  });
+}
+
+/** Whoever is asked would have to say it again. */
+function requireLength(reference: string): void {
+  const problem = lengthProblem(reference, AGENT_ID_MAX);
+  if (problem === undefined) return;
+  throw new Refused({
+    code: 'invalid_arguments',
+    message: `the id of an agent is ${problem}: ${JSON.stringify(reference.slice(0, 40))}…`,
+    hint: 'Give an id as spawn_agent or list_active_agents has told it.',
   });
 }
 

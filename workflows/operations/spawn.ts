@@ -3,7 +3,7 @@ import { TASK_SHOWN } from '../../protocol/agent-input.ts';
 import { childId, isChildName } from '../../protocol/ids.ts';
 import type { AgentId, AgentIdentity, AgentInput, AgentSettings } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
-import { normalizeNote } from '../../protocol/messages.ts';
+import { fittingNote, normalizeNote } from '../../protocol/note.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
 import { firstView } from '../agent-view.ts';
@@ -11,6 +11,7 @@ import { MovesOn } from '../step-under-way.ts';
 import { noticeDeath } from './death.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { forkOf } from './fork-context.ts';
+import { requireFitting } from './note.ts';
 import { Refused } from './refused.ts';
 import { cancelSpawn, reserveForSpawn } from './slot.ts';
 import type { SpawnRequest } from './spawn-request.ts';
@@ -59,9 +60,11 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
+  if (request.note !== undefined) requireFitting(request.note);
   const { settings, description } = await effectiveSettings(agent, request);
   const id = chooseId(agent, settings.role, request.name);
-  const note = normalizeNote(request.note ?? defaultNote(settings, description));
+  const { note: given } = request;
+  const note = given === undefined ? fittingNote(defaultNote(settings, description)) : normalizeNote(given);
   const identity: AgentIdentity = {
     agent_id: id,
     session_id: agent.identity.session_id,
