@@ -233,7 +233,12 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
   }),
   z.looseObject({
     type: z.literal('budget'),
-    request: z.looseObject({ request_id, from, spent: z.number().nonnegative() }),
+    request: z.looseObject({
+      request_id,
+      from,
+      spent: z.number().nonnegative(),
+      expected: z.number().nonnegative().optional(),
+    }),
   }),
   z.looseObject({
     type: z.literal('budget_answer'),

@@ -15,6 +15,8 @@ export interface ConversationCarry {
   /** How many items the last model call has seen or made. */
   known: number;
   bytes: number;
+  /** How many items there were when the turn began. */
+  before_turn?: number;
 }
 
 /** Shorter outputs are repeated, in characters: a reference that has to be read again costs more than they do. */
@@ -31,6 +33,8 @@ export class Conversation {
   #digest: string;
   #known: number;
   #bytes: number;
+  /** How many items there were when the turn began. */
+  #before: number;
   /** Calls whose outputs a worker has made since the last model call. */
   readonly #made = new Set<string>();
 
@@ -39,6 +43,7 @@ export class Conversation {
     this.#digest = carry.digest;
     this.#known = carry.known;
     this.#bytes = carry.bytes;
+    this.#before = carry.before_turn ?? 0;
   }
 
   append(...items: Item[]): void {
@@ -54,6 +59,16 @@ export class Conversation {
     this.append(...items);
     this.#known = this.#items.length;
     this.#made.clear();
+  }
+
+  /** From here on what comes belongs to another turn. */
+  beginTurn(): void {
+    this.#before = this.#items.length;
+  }
+
+  /** What has come since the turn began. */
+  get ofTurn(): readonly Item[] {
+    return this.#items.slice(this.#before);
   }
 
   callOf(callId: string): ToolCall | undefined {
@@ -124,7 +139,13 @@ export class Conversation {
   }
 
   get carry(): ConversationCarry {
-    return { items: this.#items, digest: this.#digest, known: this.#known, bytes: this.#bytes };
+    return {
+      items: this.#items,
+      digest: this.#digest,
+      known: this.#known,
+      bytes: this.#bytes,
+      before_turn: this.#before,
+    };
   }
 }
 

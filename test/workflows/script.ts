@@ -6,6 +6,8 @@ export interface Say {
   /** A summary of what it thought. */
   reasoning?: string;
   calls?: Call[];
+  /** What it takes; default: 15. */
+  tokens?: number;
   fail?: { code: string; message: string; retryable?: boolean };
 }
 

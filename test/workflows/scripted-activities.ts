@@ -169,7 +169,12 @@ function answerOf(said: Say, unique: string): ModelAnswer {
     });
     calls.push(planOf(call, callId));
   }
-  return { items, calls, usage: { ...noUsage, input_tokens: 10, output_tokens: 5, total_tokens: 15 } };
+  const { tokens = 15 } = said;
+  return {
+    items,
+    calls,
+    usage: { ...noUsage, input_tokens: tokens - 5, output_tokens: 5, total_tokens: tokens },
+  };
 }
 
 function planOf(call: Call, callId: string): PlannedCall {
