@@ -84,6 +84,13 @@ export interface Acknowledge {
   request_id: string;
   done: boolean;
   closed: AgentId[];
+  not_closed?: NotClosed[];
+}
+
+/** An agent that was to be closed, answers nothing, and cannot be terminated. */
+export interface NotClosed {
+  agent_id: AgentId;
+  error: ErrorBody;
 }
 
 /** The live agents of a session, as the root knows them. */
@@ -223,7 +230,12 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
   }),
   z.looseObject({
     type: z.literal('acknowledge'),
-    acknowledge: z.looseObject({ request_id, done: z.boolean(), closed: z.array(agentIdSchema) }),
+    acknowledge: z.looseObject({
+      request_id,
+      done: z.boolean(),
+      closed: z.array(agentIdSchema),
+      not_closed: z.array(z.looseObject({ agent_id, error })).optional(),
+    }),
   }),
   z.looseObject({ type: z.literal('approval'), approval }),
   z.looseObject({ type: z.literal('approval_withdrawn'), approval_id: z.string() }),

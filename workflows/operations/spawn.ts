@@ -1,4 +1,4 @@
-import { CancellationScope, WorkflowIdReusePolicy } from '@temporalio/workflow';
+import { WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { TASK_SHOWN } from '../../protocol/agent-input.ts';
 import { childId, isChildName } from '../../protocol/ids.ts';
 import type { AgentId, AgentIdentity, AgentInput, AgentSettings } from '../../protocol/index.ts';
@@ -16,6 +16,7 @@ import { Refused } from './refused.ts';
 import { cancelSpawn, reserveForSpawn } from './slot.ts';
 import type { SpawnRequest } from './spawn-request.ts';
 import { startAgentWorkflow } from './start-agent.ts';
+import { LeftBehind, uncut } from './uncut.ts';
 
 export interface SpawnResult {
   id: AgentId;
@@ -32,26 +33,26 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<S
     agent.emit({ type: 'agent.spawn.begin', ...call, prompt });
   }
   try {
-    const result = await start(agent, request, prompt);
-    const { id } = result;
-    agent.emit({
-      type: 'agent.spawn.end',
-      ...call,
-      receiver_id: id,
-      prompt,
-      status: wireStatus(agent.children.get(id)?.status ?? 'pending_init'),
+    return await start(agent, request, prompt, (id) => {
+      const status = wireStatus(agent.children.get(id)?.status ?? 'pending_init');
+      agent.emit({ type: 'agent.spawn.end', ...call, receiver_id: id, prompt, status });
+      agent.onChange();
     });
-    agent.onChange();
-    return result;
   } catch (error) {
-    if (error instanceof MovesOn) throw error;
+    if (error instanceof MovesOn || error instanceof LeftBehind) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     agent.emit({ type: 'agent.spawn.end', ...call, prompt, status: 'not_found', error: reason });
     throw error;
   }
 }
 
-async function start(agent: AgentState, request: SpawnRequest, prompt: string): Promise<SpawnResult> {
+/** @param tell called as soon as the agent exists */
+async function start(
+  agent: AgentState,
+  request: SpawnRequest,
+  prompt: string,
+  tell: (id: AgentId) => void,
+): Promise<SpawnResult> {
   const { limits } = agent.settings;
   if (agent.identity.depth >= limits.max_depth) {
     throw new Refused({
@@ -77,8 +78,8 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
     search_attributes: agent.identity.search_attributes,
   };
   const restore = request.forkContext === true ? forkOf(agent, id, settings, description) : undefined;
-  // From the reservation on nothing may be cut in two: an interrupt waits for these few milliseconds.
-  return CancellationScope.nonCancellable(async () => {
+  // From the reservation on nothing may be cut in two; it takes a few milliseconds.
+  return uncut(agent, `The start of ${id}`, async () => {
     if (agent.closing !== undefined) throw closing(agent);
     const answer = await reserveForSpawn(
       agent,
@@ -108,6 +109,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       const reason = error instanceof Error ? error.message : String(error);
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
+    tell(id);
     return restore?.kind === 'fork' ? { id, itemsCarried: restore.to } : { id };
   });
 }
