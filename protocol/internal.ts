@@ -64,7 +64,7 @@ export interface Lookup {
   request_id: string;
   from: AgentId;
   references: string[];
-  /** Send later reports of what was found to `from`, too. */
+  /** Send later reports of what was found to `from`, too, until it gives that up (`unwatch`) under this request's id. */
   watch: boolean;
 }
 export interface LookupAnswer {
@@ -115,6 +115,8 @@ export type Mail =
   | { type: 'slot_answer'; answer: SlotAnswer }
   | { type: 'lookup'; lookup: Lookup }
   | { type: 'lookup_answer'; answer: LookupAnswer }
+  /** The wait is over for which agents were watched since that look-up. */
+  | { type: 'unwatch'; request_id: string; from: AgentId }
   | { type: 'close'; request: CloseRequest }
   | { type: 'acknowledge'; acknowledge: Acknowledge }
   | { type: 'approval'; approval: Approval }
@@ -224,6 +226,7 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
     type: z.literal('lookup_answer'),
     answer: z.looseObject({ request_id, found: z.array(found) }),
   }),
+  z.looseObject({ type: z.literal('unwatch'), request_id, from }),
   z.looseObject({
     type: z.literal('close'),
     request: z.looseObject({ request_id, from, reason: z.string(), keep_status: z.boolean() }),

@@ -61,7 +61,7 @@ function bury(root: AgentState, id: AgentId): void {
   if (tree === undefined) return;
   if (tree.lost(id, OUTSIDE, Date.now())) {
     tellWatchers(root, id);
-    tree.unwatch(id);
+    tree.watches.forget(id);
     tree.approvals.forget(id);
     const parent = tree.report(id)?.view.parent_id;
     if (parent === root.id) {
@@ -100,7 +100,7 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
   tree.budget.report(id, usage.total_tokens, view.is_final || ended !== undefined);
   if (closed) {
     grant(root, tree.slots.closed(id));
-    tree.unwatch(id);
+    tree.watches.forget(id);
     tree.approvals.forget(id);
   } else if (ended !== undefined) {
     // Not for anything else that it says: it may have been given a slot for its next turn meanwhile.
@@ -118,20 +118,22 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
 function tellWatchers({ tree, outbox, id: rootId }: AgentState, id: AgentId): void {
   const report = tree?.report(id);
   if (tree === undefined || report === undefined) return;
-  for (const watcher of tree.watchersOf(id)) {
+  for (const watcher of tree.watches.of(id)) {
     if (watcher !== rootId) outbox.post(watcher, { type: 'report', report });
   }
 }
 
 export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
+  const watched: AgentId[] = [];
   const found = lookup.references.map((reference) => {
     const candidates = root.tree?.candidates(reference) ?? [];
     const id = candidates.length === 1 ? candidates[0] : undefined;
     if (id === undefined) return { reference, candidates };
-    if (lookup.watch) root.tree?.watch(id, lookup.from);
+    watched.push(id);
     const report = id === root.id ? root.ownReport : root.tree?.report(id);
     return report === undefined ? { reference, candidates } : { reference, candidates, report };
   });
+  if (lookup.watch) root.tree?.watches.begin(lookup.request_id, lookup.from, watched);
   return { request_id: lookup.request_id, found };
 }
 

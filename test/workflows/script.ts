@@ -34,7 +34,7 @@ export interface Seen {
 }
 
 export type Script = (seen: Seen) => Say | Promise<Say>;
-type Line = Say | Script;
+export type Line = Say | Script;
 
 /** A script told as what each agent says, step by step; `*` speaks for those that are not named. */
 export function lines(cast: Record<string, Line[]>): Script {
