@@ -48,7 +48,7 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     while (self.closing === undefined || self.standing.status === 'running') {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') {
-        if (mayMoveOn(self)) return continueInNewRun(self, input);
+        if (mayMoveOn(self)) await continueInNewRun(self, input);
       } else if (outcome !== undefined) endTurn(self, outcome);
     }
     return closeSelf(self);

@@ -21,6 +21,8 @@ export interface ConversationCarry {
 
 /** Shorter outputs are repeated, in characters: a reference that has to be read again costs more than they do. */
 const REFERRED_LENGTH = 500;
+/** What has come since the last model call goes along with the next one, up to so many bytes of JSON. */
+const FRESH_BYTES = 1_200_000;
 /** The items of a page of the `items` query take at most this; with what is around them it stays below 400 KiB. */
 const PAGE_BYTES = 400 * 1024 - 512;
 
@@ -99,8 +101,15 @@ export class Conversation {
     }
   }
 
+  /** The newest of them, as far as they fit: whoever lacks the others reads them from the agent. */
   get fresh(): FreshItem[] {
-    return this.#items.slice(this.#known).map((item) => this.#withoutText(item));
+    const fresh = this.#items.slice(this.#known).map((item) => this.#withoutText(item));
+    let bytes = 0;
+    const tooMany = fresh.findLastIndex((item, index) => {
+      bytes += utf8.encode(JSON.stringify(item)).length;
+      return bytes > FRESH_BYTES && index < fresh.length - 1;
+    });
+    return fresh.slice(tooMany + 1);
   }
 
   get items(): readonly Item[] {

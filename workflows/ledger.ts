@@ -2,6 +2,7 @@ import { isBelow } from '../protocol/ids.ts';
 import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 import { emitStatus } from './announce.ts';
+import { fitting } from './carried-text.ts';
 import type { Claim } from './slots.ts';
 import { OUTSIDE } from './standing.ts';
 
@@ -125,7 +126,7 @@ function tellWatchers({ tree, outbox, id: rootId }: AgentState, id: AgentId): vo
 
 export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
   const watched: AgentId[] = [];
-  const found = lookup.references.map((reference) => {
+  const found = lookup.references.map((reference): Found => {
     const candidates = root.tree?.candidates(reference) ?? [];
     const id = candidates.length === 1 ? candidates[0] : undefined;
     if (id === undefined) return { reference, candidates };
@@ -134,8 +135,13 @@ export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
     return report === undefined ? { reference, candidates } : { reference, candidates, report };
   });
   if (lookup.watch) root.tree?.watches.begin(lookup.request_id, lookup.from, watched);
-  return { request_id: lookup.request_id, found };
+  return { request_id: lookup.request_id, found: fitting(found, messageOf, withMessage) };
 }
+
+type Found = LookupAnswer['found'][number];
+const messageOf = ({ report }: Found): string | undefined => report?.view.message;
+const withMessage = ({ report, ...found }: Found, message: string): Found =>
+  report === undefined ? found : { ...found, report: { ...report, view: { ...report.view, message } } };
 
 /** A claim that is queued is granted to the agent that will work, whoever asked for it. */
 function claimOf(request: Extract<SlotRequest, { request_id: string }>): Claim {

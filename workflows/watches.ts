@@ -37,7 +37,7 @@ export class Watches {
 
   /** About as many as they take in the input of a new run. */
   get bytes(): number {
-    return JSON.stringify(this.carry).length;
+    return this.#watches.size === 0 ? 0 : JSON.stringify(this.carry).length;
   }
 
   get carry(): WatchesCarry {
