@@ -2,6 +2,7 @@ import type { ApprovalNeed } from './approvals.ts';
 import type { ErrorBody } from './errors.ts';
 import type { PlanStep } from './events.ts';
 import type { AgentId, SessionId } from './ids.ts';
+import type { NotClosed } from './internal.ts';
 import type { Item, ToolCall, ToolOutput } from './items.ts';
 import type {
   ClosedAgentAnswer,
@@ -145,6 +146,10 @@ export interface TerminateRequest {
 }
 export interface TerminateAnswer {
   terminated: AgentId[];
+}
+/** Detail of its failure: what could be ended has been. */
+export interface TerminateProblem extends TerminateAnswer {
+  not_terminated: NotClosed[];
 }
 
 /** Which of these agents have ended, whatever they have said last? */

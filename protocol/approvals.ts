@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type AgentId, NAMED_ID_MAX } from './ids.ts';
 import { REASON_MAX } from './message-size.ts';
+import { boundedText } from './text-length.ts';
 
 export const DECISIONS = ['approve', 'approve_for_session', 'deny', 'abort'] as const;
 export type Decision = (typeof DECISIONS)[number];
@@ -88,9 +89,9 @@ export interface Verdict {
 
 /** Payload of the update `decide_approval`. */
 export const decideApprovalSchema = z.strictObject({
-  approval_id: z.string().min(1).max(NAMED_ID_MAX),
+  approval_id: boundedText(NAMED_ID_MAX).min(1),
   decision: z.enum(DECISIONS),
-  reason: z.string().max(REASON_MAX).optional(),
+  reason: boundedText(REASON_MAX).optional(),
 });
 export type DecideApproval = z.infer<typeof decideApprovalSchema>;
 

@@ -11,6 +11,8 @@ export interface BudgetRequest {
   from: AgentId;
   /** Tokens that the asking agent has used so far, over its whole life. */
   spent: number;
+  /** Tokens that its next call takes, as far as can be foreseen. */
+  expected?: number;
 }
 
 export type BudgetAnswer =

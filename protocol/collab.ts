@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { AGENT_ID_MAX } from './ids.ts';
 import { messagePartsSchema, messageTextSchema, requireOneMessage } from './message-size.ts';
+import { noteSchema } from './note.ts';
 import { REASONING_EFFORTS } from './settings.ts';
+import { boundedText, NAME_MAX, PATH_MAX } from './text-length.ts';
 
 /** A tool that works on the tree of agents; its arguments are checked before the workflow sees the call. */
 export interface OperationTool {
@@ -11,21 +14,22 @@ export interface OperationTool {
 
 const message = messageTextSchema.optional();
 const items = messagePartsSchema.optional();
+const name = boundedText(NAME_MAX).min(1);
+const reference = boundedText(AGENT_ID_MAX).min(1);
 
 export const spawnAgentArguments = z
   .strictObject({
     message: message.describe('The task, complete in itself: the new agent sees nothing else'),
     items: items.describe('The task as a list of parts, instead of message'),
-    agent_type: z.string().min(1).optional().describe('Role of the new agent; default: default'),
-    agent_name: z.string().min(1).optional().describe('A persona inside the role'),
-    working_directory: z
-      .string()
+    agent_type: name.optional().describe('Role of the new agent; default: default'),
+    agent_name: name.optional().describe('A persona inside the role'),
+    working_directory: boundedText(PATH_MAX)
       .min(1)
       .optional()
       .describe("Another directory than yours needs a person's approval"),
-    model: z.string().min(1).optional(),
+    model: name.optional(),
     reasoning_effort: z.enum(REASONING_EFFORTS).optional(),
-    thread_note: messageTextSchema.optional().describe('A note for whoever looks at the tree'),
+    thread_note: noteSchema.optional().describe('A note for whoever looks at the tree'),
     fork_context: z.boolean().optional().describe('Start from a copy of your own conversation'),
     max_turns: z.int().positive().optional(),
     max_steps: z.int().positive().optional(),
@@ -34,7 +38,7 @@ export const spawnAgentArguments = z
   .superRefine(requireOneMessage);
 export type SpawnAgentArguments = z.infer<typeof spawnAgentArguments>;
 
-const agentId = z.string().min(1).describe('Id or name of the agent');
+const agentId = reference.describe('Id or name of the agent');
 
 export const sendInputArguments = z
   .strictObject({
@@ -47,7 +51,7 @@ export const sendInputArguments = z
 export type SendInputArguments = z.infer<typeof sendInputArguments>;
 
 export const waitArguments = z.strictObject({
-  ids: z.array(z.string().min(1)).min(1).max(1_000),
+  ids: z.array(reference).min(1).max(1_000),
   timeout_ms: z.int().positive().optional().describe('Milliseconds; clamped to the limits of the session'),
   mode: z
     .enum(['any', 'all'])
@@ -74,7 +78,7 @@ export type ListActiveAgentsArguments = z.infer<typeof listActiveAgentsArguments
 
 export const setThreadNoteArguments = z.strictObject({
   id: agentId,
-  note: messageTextSchema.describe('At most 1,000 characters are kept; blank text clears it'),
+  note: noteSchema.describe('At most 1,000 characters; blank text clears it'),
 });
 export type SetThreadNoteArguments = z.infer<typeof setThreadNoteArguments>;
 

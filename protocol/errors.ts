@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   'limit_wall',
   'limit_runtime',
   'limit_tokens',
+  'limit_operations',
   'approval_unavailable',
   'approval_denied',
   'approval_not_found',

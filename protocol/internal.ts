@@ -3,6 +3,7 @@ import { type Approval, DECISIONS, type Verdict } from './approvals.ts';
 import type { BudgetAnswer, BudgetRequest } from './budget.ts';
 import { ERROR_CODES, type ErrorBody } from './errors.ts';
 import { type AgentId, agentIdSchema } from './ids.ts';
+import { noteSchema } from './note.ts';
 import { type Status, statusSchema } from './status.ts';
 import type { AgentView } from './views.ts';
 
@@ -63,7 +64,7 @@ export interface Lookup {
   request_id: string;
   from: AgentId;
   references: string[];
-  /** Send later reports of what was found to `from`, too. */
+  /** Send later reports of what was found to `from`, too, until it gives that up (`unwatch`) under this request's id. */
   watch: boolean;
 }
 export interface LookupAnswer {
@@ -83,6 +84,13 @@ export interface Acknowledge {
   request_id: string;
   done: boolean;
   closed: AgentId[];
+  not_closed?: NotClosed[];
+}
+
+/** An agent that was to be closed, answers nothing, and cannot be terminated. */
+export interface NotClosed {
+  agent_id: AgentId;
+  error: ErrorBody;
 }
 
 /** The live agents of a session, as the root knows them. */
@@ -107,6 +115,8 @@ export type Mail =
   | { type: 'slot_answer'; answer: SlotAnswer }
   | { type: 'lookup'; lookup: Lookup }
   | { type: 'lookup_answer'; answer: LookupAnswer }
+  /** The wait is over for which agents were watched since that look-up. */
+  | { type: 'unwatch'; request_id: string; from: AgentId }
   | { type: 'close'; request: CloseRequest }
   | { type: 'acknowledge'; acknowledge: Acknowledge }
   | { type: 'approval'; approval: Approval }
@@ -216,13 +226,19 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
     type: z.literal('lookup_answer'),
     answer: z.looseObject({ request_id, found: z.array(found) }),
   }),
+  z.looseObject({ type: z.literal('unwatch'), request_id, from }),
   z.looseObject({
     type: z.literal('close'),
     request: z.looseObject({ request_id, from, reason: z.string(), keep_status: z.boolean() }),
   }),
   z.looseObject({
     type: z.literal('acknowledge'),
-    acknowledge: z.looseObject({ request_id, done: z.boolean(), closed: z.array(agentIdSchema) }),
+    acknowledge: z.looseObject({
+      request_id,
+      done: z.boolean(),
+      closed: z.array(agentIdSchema),
+      not_closed: z.array(z.looseObject({ agent_id, error })).optional(),
+    }),
   }),
   z.looseObject({ type: z.literal('approval'), approval }),
   z.looseObject({ type: z.literal('approval_withdrawn'), approval_id: z.string() }),
@@ -232,7 +248,12 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
   }),
   z.looseObject({
     type: z.literal('budget'),
-    request: z.looseObject({ request_id, from, spent: z.number().nonnegative() }),
+    request: z.looseObject({
+      request_id,
+      from,
+      spent: z.number().nonnegative(),
+      expected: z.number().nonnegative().optional(),
+    }),
   }),
   z.looseObject({
     type: z.literal('budget_answer'),
@@ -264,5 +285,5 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
       slots: z.looseObject({ used: z.number(), max: z.number() }),
     }),
   }),
-  z.looseObject({ type: z.literal('note'), note: z.string() }),
+  z.looseObject({ type: z.literal('note'), note: noteSchema }),
 ]);

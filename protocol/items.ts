@@ -1,12 +1,16 @@
 import { z } from 'zod';
+import { boundedText, NAME_MAX, PATH_MAX } from './text-length.ts';
+
+const name = boundedText(NAME_MAX);
+const path = boundedText(PATH_MAX);
 
 /** One piece of what a person or an agent sends. */
 export const contentPartSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({ type: z.literal('image'), image_url: z.string().describe('An https: or data: address') }),
-  z.strictObject({ type: z.literal('local_image'), path: z.string(), sha256: z.string().optional() }),
-  z.strictObject({ type: z.literal('mention'), name: z.string(), path: z.string() }),
-  z.strictObject({ type: z.literal('skill'), name: z.string(), path: z.string() }),
+  z.strictObject({ type: z.literal('local_image'), path, sha256: boundedText(64).optional() }),
+  z.strictObject({ type: z.literal('mention'), name, path }),
+  z.strictObject({ type: z.literal('skill'), name, path }),
 ]);
 export type ContentPart = z.infer<typeof contentPartSchema>;
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { AGENT_ID_MAX, agentIdSchema, NAMED_ID_MAX } from './ids.ts';
 import { messagePartsSchema, messageTextSchema, REASON_MAX, requireOneMessage } from './message-size.ts';
+import { noteSchema } from './note.ts';
+import { boundedText, NAME_MAX } from './text-length.ts';
 
 /** Names of what a person may send from the Temporal Web UI or CLI. */
 export const WORKFLOW_TYPE = 'agent';
@@ -26,25 +28,21 @@ export const QUERIES = {
   settings: '_settings',
 } as const;
 
-const reason = z.string().max(REASON_MAX).optional();
+const reason = boundedText(REASON_MAX).optional();
 
 export const sendInputSchema = z
   .strictObject({
     message: messageTextSchema.optional(),
     items: messagePartsSchema.optional(),
     interrupt: z.boolean().optional().describe('Stop the running turn first'),
-    from: z
-      .string()
-      .max(AGENT_ID_MAX)
-      .optional()
-      .describe('The agent that sends it; a person leaves this out'),
-    id: z.string().min(1).max(NAMED_ID_MAX).optional().describe('The same id twice is delivered once'),
+    from: boundedText(AGENT_ID_MAX).optional().describe('The agent that sends it; a person leaves this out'),
+    id: boundedText(NAMED_ID_MAX).min(1).optional().describe('The same id twice is delivered once'),
   })
   .superRefine(requireOneMessage);
 export type SendInput = z.infer<typeof sendInputSchema>;
 /** Who has sent it, under which id, where that was an agent; whatever the rest is like. */
 export const sentByAgentSchema = z
-  .object({ from: agentIdSchema, id: z.string() })
+  .object({ from: agentIdSchema, id: boundedText(NAMED_ID_MAX) })
   .refine(({ from, id }) => id.startsWith(`${from}#`));
 /** The same as people send it: a bare string is the message. */
 export const sendInputPayloadSchema = z.preprocess(
@@ -57,13 +55,7 @@ export type Interrupt = z.infer<typeof interruptSchema>;
 export const shutdownSchema = z.strictObject({ reason });
 export type Shutdown = z.infer<typeof shutdownSchema>;
 
-export const NOTE_MAX = 1_000;
-export const setNoteSchema = z.strictObject({ note: messageTextSchema });
-/** The note as it is kept: trimmed, cut at 1,000 characters, nothing for a blank one. */
-export function normalizeNote(note: string): string | undefined {
-  const trimmed = note.trim().slice(0, NOTE_MAX);
-  return trimmed === '' ? undefined : trimmed;
-}
+export const setNoteSchema = z.strictObject({ note: noteSchema });
 
 export interface SubmissionAnswer {
   submission_id: string;
@@ -126,13 +118,13 @@ export const operateSchema = z.discriminatedUnion('operation', [
   /** Asked of the root: brings back a closed agent of its session, and with `recursive` what was open below it. */
   z.strictObject({
     operation: z.literal('resume'),
-    agent_id: z.string().min(1).max(AGENT_ID_MAX),
+    agent_id: boundedText(AGENT_ID_MAX).min(1),
     recursive: z.boolean().default(false),
   }),
   /** Asked of any agent: a tool call as if its model had made it; arguments as JSON text. */
   z.strictObject({
     operation: z.literal('call'),
-    tool: z.string().min(1).max(200),
+    tool: boundedText(NAME_MAX).min(1),
     arguments: messageTextSchema,
   }),
 ]);
@@ -140,7 +132,7 @@ export type Operate = z.infer<typeof operateSchema>;
 export interface OperateAnswer {
   operation_id: string;
 }
-export const outcomeQuerySchema = z.strictObject({ operation_id: z.string() });
+export const outcomeQuerySchema = z.strictObject({ operation_id: boundedText(NAMED_ID_MAX) });
 /** `pending` until it is done. `output` is the text that a model would have seen. */
 export type OperateOutcome =
   | { state: 'pending' }

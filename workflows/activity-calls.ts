@@ -25,6 +25,7 @@ import type {
   SnapshotAnswer,
   SnapshotRequest,
   TerminateAnswer,
+  TerminateProblem,
   TerminateRequest,
   ToolAnswer,
   ToolRequest,
@@ -141,6 +142,14 @@ export function terminateAgents(request: TerminateRequest): Promise<TerminateAns
     retry: { maximumAttempts: 10 },
     summary: `terminate ${request.agent_id}`,
   });
+}
+
+/** What of the agents to be ended was, and was not, where the activity has failed. */
+export function terminateProblem(error: unknown): TerminateProblem | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  const [detail] = (cause.details ?? []) as (TerminateProblem | undefined)[];
+  return Array.isArray(detail?.not_terminated) ? detail : undefined;
 }
 
 /** The type of the failure that the SDK reports for what a worker that shuts down has cut off. */

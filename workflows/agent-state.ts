@@ -223,7 +223,7 @@ export class AgentState {
     this.onChange();
     this.#counters.reports++;
     const report = this.#withEnd(this.ownReport);
-    for (const watcher of this.tree?.watchersOf(this.id) ?? []) {
+    for (const watcher of this.tree?.watches.of(this.id) ?? []) {
       this.outbox.post(watcher, { type: 'report', report });
     }
     if (parent === undefined) return;

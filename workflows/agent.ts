@@ -1,7 +1,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import { counted } from '../protocol/counted.ts';
 import type { AgentInput, AgentResult, Item } from '../protocol/index.ts';
-import { normalizeNote } from '../protocol/messages.ts';
+import { fittingNote } from '../protocol/note.ts';
 import { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
 import { closeSelf } from './closing.ts';
@@ -49,7 +49,7 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     while (self.closing === undefined || self.standing.status === 'running') {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') {
-        if (mayMoveOn(self)) return continueInNewRun(self, input);
+        if (mayMoveOn(self)) await continueInNewRun(self, input);
       } else if (outcome !== undefined) endTurn(self, outcome);
     }
     return closeSelf(self);
@@ -71,7 +71,7 @@ function begin(self: AgentState, input: AgentInput<AgentCarry>, forked: Item[]):
   const { identity, settings } = input;
   // They are in the history once, as the result of an activity: the model's worker reads them from here.
   self.conversation.appendKnown(forked);
-  const note = normalizeNote(input.note ?? '');
+  const note = fittingNote(input.note ?? '');
   if (note !== undefined) self.standing.setNote(note, Date.now());
   if (input.input !== undefined) self.inbox.accept(input.input);
   self.emit({

@@ -45,14 +45,14 @@ export class Budget {
     }
   }
 
-  answer({ request_id, from, spent }: BudgetRequest): BudgetAnswer {
+  answer({ request_id, from, spent, expected = 0 }: BudgetRequest): BudgetAnswer {
     this.#spend(from, spent);
     this.#leases.delete(from);
     let free = Number.POSITIVE_INFINITY;
     let refusal: BudgetRefusal | undefined;
     for (const [holder, limit] of this.#limitsOf(from)) {
       const used = this.#sum(holder, (agent) => this.#spent.get(agent) ?? 0);
-      const outcome = outcomeOf(used, limit);
+      const outcome = outcomeOf(used, limit, expected);
       if (outcome === 'go') {
         const leased = this.#sum(holder, (agent) => this.#leasedTo(agent));
         free = Math.min(free, openOf(limit) - used - leased);
@@ -138,8 +138,11 @@ function openOf(limit: number): number {
   return limit * (1 - RESERVED);
 }
 
-/** What one may still do where so many of so many tokens are used. */
-function outcomeOf(used: number, limit: number): BudgetAnswer['outcome'] {
+/**
+ * What one may still do where so many of so many tokens are used. A step that would leave nothing for a last report is
+ * not taken: the report is asked for instead.
+ */
+function outcomeOf(used: number, limit: number, expected: number): BudgetAnswer['outcome'] {
   if (used >= limit) return 'stop';
-  return used >= openOf(limit) ? 'last' : 'go';
+  return used >= openOf(limit) || used + expected >= limit ? 'last' : 'go';
 }

@@ -1,9 +1,8 @@
 import { allHandlersFinished, condition } from '@temporalio/workflow';
 import type { AgentId, AgentResult, Usage } from '../protocol/index.ts';
 import { addUsage } from '../protocol/usage.ts';
-import { bodyOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
-import { closeAgent } from './operations/close.ts';
+import { closeAgent, notClosed } from './operations/close.ts';
 
 /** What was stopped has ended by then, but for what must not be cut in two. */
 const SIDE_WORK_MS = 10_000;
@@ -16,30 +15,26 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   if (sideWork.busy)
     await condition(() => !sideWork.busy, SIDE_WORK_MS, { summary: 'what runs beside it ends' });
   agent.children.closeAlong();
-  const below = await Promise.all(
-    agent.children.open.map((child) =>
-      closeAgent(agent, child.id, { reason: `its parent closes: ${reason}`, keepStatus }).catch(
-        (error: unknown) => notClosed(agent, child.id, error),
-      ),
-    ),
-  );
-  const closed: AgentId[] = [...below.flat(), agent.id];
+  const how = { reason: `its parent closes: ${reason}`, keepStatus };
+  const below = await Promise.all(agent.children.open.map((child) => closeAgent(agent, child.id, how)));
+  const closed: AgentId[] = [...below.flatMap((child) => child.closed), agent.id];
+  const left = below.flatMap((child) => child.not_closed ?? []);
+  for (const { agent_id, error } of left) notClosed(agent, agent_id, error.message);
   agent.closed = closed;
   agent.standing.close(keepStatus, reason, Date.now());
   agent.report();
   for (const { from, requestId } of agent.closeRequests) {
-    const acknowledge = { request_id: requestId, done: true, closed };
+    const acknowledge = {
+      request_id: requestId,
+      done: true,
+      closed,
+      ...(left.length === 0 ? {} : { not_closed: left }),
+    };
     agent.outbox.post(from, { type: 'acknowledge', acknowledge });
   }
   await condition(() => agent.outbox.isEmpty && allHandlersFinished());
   agent.operations.giveUp();
   return resultOf(agent, closed);
-}
-
-/** It could not be ended: that is no reason for this agent to fail instead of closing. */
-function notClosed(agent: AgentState, id: AgentId, error: unknown): AgentId[] {
-  agent.warn(`agent ${id} could not be closed: ${bodyOf(error).message}`);
-  return [];
 }
 
 function resultOf(agent: AgentState, closed: AgentId[]): AgentResult {

@@ -3,6 +3,7 @@ import type { AgentInput } from '../protocol/index.ts';
 import type { agent } from './agent.ts';
 import type { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
+import { bytesOfOrders } from './order.ts';
 
 /** More than this would not fit into the input of a new run. */
 const CARRIED_BYTES = 1_500_000;
@@ -18,9 +19,10 @@ export function shouldContinueAsNew(agent: AgentState): boolean {
 }
 
 /** About as many as all that it takes along; what others have said is cut for that. */
-export function carriedBytes({ conversation, step, inbox, children, tree, operations }: AgentState): number {
+export function carriedBytes(agent: AgentState): number {
+  const { conversation, step, inbox, children, tree, operations } = agent;
   const parts = [conversation, step, inbox, children, tree, operations];
-  return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), 0);
+  return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), bytesOfOrders(agent.orders));
 }
 
 /** Whether it is still so, and nothing has come that is for this run. */
@@ -31,12 +33,18 @@ export function mayMoveOn(self: AgentState): boolean {
 /**
  * Goes on in a new run, with nothing under way: all that was sent has arrived, all that came is carried. Orders are
  * no longer followed here: an interrupt would find no turn to stop, and a closing would be forgotten.
+ *
+ * @returns when more has come meanwhile than a new run could be given: the agent goes on in this one, and acts on it
  */
-export async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>): Promise<never> {
+export async function continueInNewRun(self: AgentState, input: AgentInput<AgentCarry>): Promise<void> {
   self.movesOn = true;
   await condition(() => self.outbox.isEmpty && allHandlersFinished());
+  if (carriedBytes(self) > CARRIED_BYTES) {
+    self.movesOn = false;
+    return;
+  }
   const { identity, session } = input;
-  return continueAsNew<typeof agent>({
+  await continueAsNew<typeof agent>({
     identity,
     settings: self.settings,
     ...(session === undefined ? {} : { session }),

@@ -15,10 +15,14 @@ export interface ConversationCarry {
   /** How many items the last model call has seen or made. */
   known: number;
   bytes: number;
+  /** How many items there were when the turn began. */
+  before_turn?: number;
 }
 
 /** Shorter outputs are repeated, in characters: a reference that has to be read again costs more than they do. */
 const REFERRED_LENGTH = 500;
+/** What has come since the last model call goes along with the next one, up to so many bytes of JSON. */
+const FRESH_BYTES = 1_200_000;
 /** The items of a page of the `items` query take at most this; with what is around them it stays below 400 KiB. */
 const PAGE_BYTES = 400 * 1024 - 512;
 
@@ -31,6 +35,8 @@ export class Conversation {
   #digest: string;
   #known: number;
   #bytes: number;
+  /** How many items there were when the turn began. */
+  #before: number;
   /** Calls whose outputs a worker has made since the last model call. */
   readonly #made = new Set<string>();
 
@@ -39,6 +45,7 @@ export class Conversation {
     this.#digest = carry.digest;
     this.#known = carry.known;
     this.#bytes = carry.bytes;
+    this.#before = carry.before_turn ?? 0;
   }
 
   append(...items: Item[]): void {
@@ -54,6 +61,16 @@ export class Conversation {
     this.append(...items);
     this.#known = this.#items.length;
     this.#made.clear();
+  }
+
+  /** From here on what comes belongs to another turn. */
+  beginTurn(): void {
+    this.#before = this.#items.length;
+  }
+
+  /** What has come since the turn began. */
+  get ofTurn(): readonly Item[] {
+    return this.#items.slice(this.#before);
   }
 
   callOf(callId: string): ToolCall | undefined {
@@ -84,8 +101,15 @@ export class Conversation {
     }
   }
 
+  /** The newest of them, as far as they fit: whoever lacks the others reads them from the agent. */
   get fresh(): FreshItem[] {
-    return this.#items.slice(this.#known).map((item) => this.#withoutText(item));
+    const fresh = this.#items.slice(this.#known).map((item) => this.#withoutText(item));
+    let bytes = 0;
+    const tooMany = fresh.findLastIndex((item, index) => {
+      bytes += utf8.encode(JSON.stringify(item)).length;
+      return bytes > FRESH_BYTES && index < fresh.length - 1;
+    });
+    return fresh.slice(tooMany + 1);
   }
 
   get items(): readonly Item[] {
@@ -124,7 +148,13 @@ export class Conversation {
   }
 
   get carry(): ConversationCarry {
-    return { items: this.#items, digest: this.#digest, known: this.#known, bytes: this.#bytes };
+    return {
+      items: this.#items,
+      digest: this.#digest,
+      known: this.#known,
+      bytes: this.#bytes,
+      before_turn: this.#before,
+    };
   }
 }
 

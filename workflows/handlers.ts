@@ -31,6 +31,7 @@ import type { AgentState } from './agent-state.ts';
 import { decide } from './approval-desk.ts';
 import { takeNote } from './operations/note.ts';
 import { followWaiting } from './orders.ts';
+import { OPERATIONS_MAX } from './outcomes.ts';
 import { requireReadable } from './readable.ts';
 import { snapshotPage } from './restore.ts';
 
@@ -158,16 +159,30 @@ function registerUpdates(agent: AgentState): void {
     },
     ({ approval_id: id }) => requireQuestion(agent, id),
   );
-  define(UPDATES.operate, operateSchema, (request): OperateAnswer => {
-    const id = agent.nextId('requests');
-    agent.operations.begin(id);
-    agent.orders.push({ type: 'operate', id, request });
-    return { operation_id: id };
-  });
+  define(
+    UPDATES.operate,
+    operateSchema,
+    (request): OperateAnswer => {
+      const id = agent.nextId('requests');
+      agent.operations.begin(id);
+      agent.orders.push({ type: 'operate', id, request });
+      return { operation_id: id };
+    },
+    () => requireRoom(agent),
+  );
   define(UPDATES.setNote, setNoteSchema, ({ note }): NoteAnswer => {
     const kept = takeNote(agent, note);
     return { submission_id: agent.nextId('inputs'), thread_note: kept ?? null };
   });
+}
+
+/** What clients ask for waits for nobody, so it is bounded here. */
+function requireRoom(agent: AgentState): void {
+  if (!agent.operations.isFull) return;
+  throw ApplicationFailure.nonRetryable(
+    `${OPERATIONS_MAX} operations of clients are under way at agent ${agent.id}, the most there may be. Ask again when some have ended.`,
+    'limit_operations',
+  );
 }
 
 /** Decisions are made at the root, where the questions are. */

@@ -26,7 +26,7 @@ export async function untilDue(self: AgentState, isDue: () => boolean): Promise<
 function endIdleness(self: AgentState, idle: number): void {
   const { standing } = self;
   const limit = `The limit of ${idle} ms without any activity was reached (agents.max_runtime_ms).`;
-  const last = standing.status === 'completed' && standing.message ? ` Handed back: ${standing.message}` : '';
+  const last = standing.status === 'completed' && standing.message ? ` Last answer: ${standing.message}` : '';
   standing.endTurn('errored', limit + last, 'limit_runtime', Date.now());
   self.emitOwnStatus();
   self.report();

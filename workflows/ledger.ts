@@ -2,6 +2,7 @@ import { isBelow } from '../protocol/ids.ts';
 import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 import { emitStatus } from './announce.ts';
+import { fitting } from './carried-text.ts';
 import type { Claim } from './slots.ts';
 import { OUTSIDE } from './standing.ts';
 
@@ -59,9 +60,10 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
 function bury(root: AgentState, id: AgentId): void {
   const { tree } = root;
   if (tree === undefined) return;
-  if (tree.lost(id, OUTSIDE, Date.now())) {
+  // A session that ends in good order keeps what its agents ended with, also of one that has to be terminated.
+  if (tree.lost(id, OUTSIDE, Date.now(), root.closing?.keepStatus)) {
     tellWatchers(root, id);
-    tree.unwatch(id);
+    tree.watches.forget(id);
     tree.approvals.forget(id);
     const parent = tree.report(id)?.view.parent_id;
     if (parent === root.id) {
@@ -100,7 +102,7 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
   tree.budget.report(id, usage.total_tokens, view.is_final || ended !== undefined);
   if (closed) {
     grant(root, tree.slots.closed(id));
-    tree.unwatch(id);
+    tree.watches.forget(id);
     tree.approvals.forget(id);
   } else if (ended !== undefined) {
     // Not for anything else that it says: it may have been given a slot for its next turn meanwhile.
@@ -118,22 +120,29 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
 function tellWatchers({ tree, outbox, id: rootId }: AgentState, id: AgentId): void {
   const report = tree?.report(id);
   if (tree === undefined || report === undefined) return;
-  for (const watcher of tree.watchersOf(id)) {
+  for (const watcher of tree.watches.of(id)) {
     if (watcher !== rootId) outbox.post(watcher, { type: 'report', report });
   }
 }
 
 export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
-  const found = lookup.references.map((reference) => {
+  const watched: AgentId[] = [];
+  const found = lookup.references.map((reference): Found => {
     const candidates = root.tree?.candidates(reference) ?? [];
     const id = candidates.length === 1 ? candidates[0] : undefined;
     if (id === undefined) return { reference, candidates };
-    if (lookup.watch) root.tree?.watch(id, lookup.from);
+    watched.push(id);
     const report = id === root.id ? root.ownReport : root.tree?.report(id);
     return report === undefined ? { reference, candidates } : { reference, candidates, report };
   });
-  return { request_id: lookup.request_id, found };
+  if (lookup.watch) root.tree?.watches.begin(lookup.request_id, lookup.from, watched);
+  return { request_id: lookup.request_id, found: fitting(found, messageOf, withMessage) };
 }
+
+type Found = LookupAnswer['found'][number];
+const messageOf = ({ report }: Found): string | undefined => report?.view.message;
+const withMessage = ({ report, ...found }: Found, message: string): Found =>
+  report === undefined ? found : { ...found, report: { ...report, view: { ...report.view, message } } };
 
 /** A claim that is queued is granted to the agent that will work, whoever asked for it. */
 function claimOf(request: Extract<SlotRequest, { request_id: string }>): Claim {

@@ -14,3 +14,8 @@ export type Order =
   | { type: 'suspicion'; id: AgentId }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };
+
+/** About as many bytes as orders take that nobody has followed yet: mostly none. */
+export function bytesOfOrders(orders: readonly Order[]): number {
+  return orders.length === 0 ? 0 : JSON.stringify(orders).length;
+}

@@ -107,6 +107,9 @@ function read(agent: AgentState, mail: Mail): void {
     case 'lookup_answer':
       agent.lookupAnswers.answer(mail.answer);
       return;
+    case 'unwatch':
+      agent.tree?.watches.end(mail.request_id, mail.from);
+      return;
     case 'approval':
       takeQuestion(agent, mail.approval);
       return;

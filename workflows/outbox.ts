@@ -10,6 +10,9 @@ function isMissing(error: unknown): boolean {
   return error instanceof ApplicationFailure && error.type === MISSING;
 }
 
+/** As much goes into one signal; a mail that is larger goes alone. */
+const SIGNAL_BYTES = 500_000;
+
 interface Letter {
   signal: string;
   payload: unknown;
@@ -78,10 +81,17 @@ export class Outbox {
   }
 }
 
-/** The mails at the head of the queue, or the one other signal that stands there. */
-function takeTogether(queue: Letter[]): Letter[] {
-  const end = queue.findIndex((letter) => letter.signal !== INTERNAL_SIGNAL);
-  return queue.splice(0, end === 0 ? 1 : end < 0 ? queue.length : end);
+/** The mails at the head of the queue, as many as fit into one signal; or the one other signal that stands there. */
+export function takeTogether<L extends Pick<Letter, 'signal' | 'payload'>>(queue: L[]): L[] {
+  let end = 0;
+  let bytes = 0;
+  for (const { signal, payload } of queue) {
+    if (signal !== INTERNAL_SIGNAL) break;
+    bytes += JSON.stringify(payload).length;
+    if (end > 0 && bytes > SIGNAL_BYTES) break;
+    end++;
+  }
+  return queue.splice(0, Math.max(1, end));
 }
 
 async function deliver(to: AgentId, signal: string, payload: unknown): Promise<boolean> {

@@ -6,6 +6,8 @@ const UNKNOWN = refusalOutput({
   message: 'The agent was ended before the operation was done: what has come of it is unknown.',
 });
 
+/** How many may be under way: they stand beside the turn, and none of them is forgotten. */
+export const OPERATIONS_MAX = 100;
 /** How many outcomes are kept for clients that ask late. */
 const KEPT = 100;
 /** Of their texts; the newest is kept, whatever its size. */
@@ -30,6 +32,12 @@ export class Outcomes {
   #forgetOldest(newest: string): boolean {
     const oldest = [...this.#outcomes].find(([id, { state }]) => state === 'done' && id !== newest);
     return oldest !== undefined && this.#outcomes.delete(oldest[0]);
+  }
+
+  /** Whether there are as many under way as may be. */
+  get isFull(): boolean {
+    const pending = [...this.#outcomes.values()].filter(({ state }) => state === 'pending');
+    return pending.length >= OPERATIONS_MAX;
   }
 
   /** Whether this is an operation of a client. */

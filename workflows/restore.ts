@@ -10,7 +10,8 @@ import type {
   SnapshotRequest,
 } from '../protocol/index.ts';
 import { nextLife } from '../protocol/lives.ts';
-import { type ItemsQuery, normalizeNote, QUERIES } from '../protocol/messages.ts';
+import { type ItemsQuery, QUERIES } from '../protocol/messages.ts';
+import { fittingNote } from '../protocol/note.ts';
 import { bodyOf, readItems, readSnapshot, terminateAgents } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
@@ -91,7 +92,7 @@ async function endRest(agent: AgentId, known: AgentId[]): Promise<void> {
 export function giveUp(agent: AgentState, wanted: AgentInput, { code, message }: ErrorBody): void {
   const { restore, input } = wanted;
   agent.unrestored = restore;
-  const note = normalizeNote(wanted.note ?? '');
+  const note = fittingNote(wanted.note ?? '');
   if (note !== undefined) agent.standing.setNote(note, Date.now());
   if (input !== undefined) agent.inbox.accept(input);
   agent.conversation.append(...agent.inbox.drain());

@@ -6,10 +6,11 @@ import { Approvals, type ApprovalsCarry } from './approvals.ts';
 import { Budget, type BudgetCarry } from './budget.ts';
 import { fitting, shortened } from './carried-text.ts';
 import { Slots, type SlotsCarry } from './slots.ts';
+import { Watches, type WatchesCarry } from './watches.ts';
 
 export interface SessionTreeCarry {
   reports: Report[];
-  watchers: [AgentId, AgentId[]][];
+  watches?: WatchesCarry;
   slots: SlotsCarry;
   approvals?: ApprovalsCarry;
   budget?: BudgetCarry;
@@ -23,9 +24,10 @@ export class SessionTree {
   readonly slots: Slots;
   readonly approvals: Approvals;
   readonly budget: Budget;
+  /** Who wants the reports of an agent, besides its parent and the root. */
+  readonly watches: Watches;
   readonly #session: SessionId;
   readonly #reports: Map<AgentId, Report>;
-  readonly #watchers: Map<AgentId, Set<AgentId>>;
 
   constructor(session: SessionId, limits: Limits, carry?: SessionTreeCarry) {
     this.#session = session;
@@ -34,7 +36,7 @@ export class SessionTree {
     this.budget = new Budget(carry?.budget);
     this.budget.bound(session, limits.max_tokens);
     this.#reports = new Map(carry?.reports.map((report) => [report.view.agent_id, report]));
-    this.#watchers = new Map(carry?.watchers.map(([id, watchers]) => [id, new Set(watchers)]));
+    this.watches = new Watches(carry?.watches);
   }
 
   /** An agent that is about to start; known from here on, so that others may refer to it. */
@@ -104,28 +106,23 @@ export class SessionTree {
     this.slots.reopen();
     for (const id of this.openIds) this.lost(id, 'ended with its root', now);
     for (const { approval_id: id } of this.approvals.pending) this.approvals.withdraw(id);
-    this.#watchers.clear();
+    this.watches.clear();
   }
 
   /**
    * An agent that can report no more.
    *
+   * @param keepsStatus it had come to the end of its turn, and what it ended with holds
    * @returns whether that is news
    */
-  lost(id: AgentId, reason: string, now: number): boolean {
+  lost(id: AgentId, reason: string, now: number, keepsStatus = false): boolean {
     const report = this.#reports.get(id);
     if (report === undefined || report.view.closed) return false;
     this.budget.lost(id);
     const at = new Date(now).toISOString();
-    const view: AgentView = {
-      ...report.view,
-      status: 'errored',
-      message: reason,
-      is_final: true,
-      closed: true,
-      status_since: at,
-      updated_at: at,
-    };
+    const holds = keepsStatus && report.view.is_final;
+    const end = holds ? {} : ({ status: 'errored', message: reason, status_since: at } as const);
+    const view: AgentView = { ...report.view, ...end, is_final: true, closed: true, updated_at: at };
     this.#reports.set(id, { ...report, view, seq: endOfLife(report.seq) });
     return true;
   }
@@ -162,23 +159,9 @@ export class SessionTree {
     return 'id' in resolved ? [resolved.id] : resolved.candidates;
   }
 
-  watch(id: AgentId, watcher: AgentId): void {
-    const watchers = this.#watchers.get(id) ?? new Set();
-    this.#watchers.set(id, watchers.add(watcher));
-  }
-
-  /** Who wants the reports of an agent, besides its parent and the root. */
-  watchersOf(id: AgentId): AgentId[] {
-    return [...(this.#watchers.get(id) ?? [])];
-  }
-
-  unwatch(watcher: AgentId): void {
-    for (const watchers of this.#watchers.values()) watchers.delete(watcher);
-  }
-
   /** About as many as it takes in the input of a new run. */
   get bytes(): number {
-    let sum = 0;
+    let sum = this.watches.bytes;
     for (const { view } of this.#carried) sum += VIEW_BYTES + (view.message?.length ?? 0);
     return sum;
   }
@@ -190,7 +173,7 @@ export class SessionTree {
   get carry(): SessionTreeCarry {
     return {
       reports: this.#carried,
-      watchers: [...this.#watchers].map(([id, watchers]) => [id, [...watchers]]),
+      watches: this.watches.carry,
       slots: this.slots.carry,
       approvals: this.approvals.carry,
       budget: this.budget.carry,

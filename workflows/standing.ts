@@ -14,6 +14,8 @@ export interface StandingCarry {
   step: number;
   turn_started: number;
   usage: Usage;
+  /** Tokens of the newest model call. */
+  last_call?: number;
   note?: string;
   plan: PlanStep[];
   approval_missing: boolean;
@@ -77,6 +79,10 @@ export class Standing {
   }
   get usage(): Usage {
     return this.#state.usage;
+  }
+  /** Tokens of the newest model call; 0 before the first. */
+  get lastCall(): number {
+    return this.#state.last_call ?? 0;
   }
   get plan(): readonly PlanStep[] {
     return this.#state.plan;
@@ -148,7 +154,7 @@ export class Standing {
   }
 
   used(usage: Usage, now: number): void {
-    this.#update(now, { usage: addUsage(this.#state.usage, usage) });
+    this.#update(now, { usage: addUsage(this.#state.usage, usage), last_call: usage.total_tokens });
   }
 
   setPlan(plan: PlanStep[], now: number): void {

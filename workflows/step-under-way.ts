@@ -5,7 +5,13 @@ export interface Parked {
   /** When the call began. */
   since: number;
   /** For other agents, until then at the latest. */
-  wait?: { ids: AgentId[]; unknown: string[]; until: number };
+  wait?: {
+    ids: AgentId[];
+    unknown: string[];
+    until: number;
+    /** The id under which the root sends how those stand that are not this agent's children. */
+    watch?: string;
+  };
   /** For a person. */
   approval?: Approval;
 }

@@ -5,6 +5,7 @@ import type { AgentState } from './agent-state.ts';
 import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
 import { askApproval, missApproval, takeBack } from './operations/approval.ts';
 import { Refused } from './operations/refused.ts';
+import { unwatch } from './operations/resolve.ts';
 import { MovesOn, type StepUnderWay } from './step-under-way.ts';
 import type { Stoppable } from './stoppable.ts';
 
@@ -40,8 +41,9 @@ async function runOfStep(
 ): Promise<'done' | 'moves_on'> {
   const { call_id: id } = plan;
   if (running.stopReason !== undefined) {
-    const asked = step.parked(id)?.approval;
-    if (asked !== undefined) takeBack(agent, asked);
+    const { approval, wait } = step.parked(id) ?? {};
+    if (approval !== undefined) takeBack(agent, approval);
+    if (wait?.watch !== undefined) unwatch(agent, wait.watch);
     step.end(id, notRun(plan));
     return 'done';
   }

@@ -5,6 +5,7 @@ import type { TurnOutcome } from './turn-outcome.ts';
 
 export function startTurn(self: AgentState): void {
   self.standing.startTurn(Date.now());
+  self.conversation.beginTurn();
   self.emit({ type: 'turn.started', turn: self.standing.turn });
 }
 

@@ -18,7 +18,7 @@ export function outOfSteps(agent: AgentState, running: Stoppable, most: number):
   });
 }
 
-/** What is left of a budget is kept for last reports; without anything left there is none. */
+/** What is left of a budget is kept for last reports; where a step has used that up, too, there is none. */
 export async function outOfTokens(
   agent: AgentState,
   running: Stoppable,
@@ -30,7 +30,10 @@ export async function outOfTokens(
     ? `The limit of ${limit} tokens for ${holder} and all agents below it was reached: ${used} are used (max_tokens of its role, or agents.max_child_tokens).`
     : `The limit of ${limit} tokens was reached: ${used} are used (agents.max_tokens).`;
   const code = 'limit_tokens';
-  if (outcome === 'stop') return { status: 'errored', message: withHandBack(message, lastText(agent)), code };
+  if (outcome === 'stop') {
+    const why = 'What is kept for a last report is used up, too, so none was asked for.';
+    return { status: 'errored', message: withLastWords(agent, `${message} ${why}`), code };
+  }
   return handBack(agent, running, {
     code,
     message,
@@ -38,7 +41,7 @@ export async function outOfTokens(
   });
 }
 
-/** One more call, without tools, asks for what there is. The turn does not count as done. */
+/** One more call, without tools, asks for what there is. The turn does not count as done, whatever comes of that. */
 async function handBack(
   agent: AgentState,
   running: Stoppable,
@@ -49,37 +52,40 @@ async function handBack(
     text: `${limit.notice} Say what you have found or done, what is missing, and how to go on.`,
   });
   const answer = await takeStep(agent, true);
-  if ('status' in answer) return answer;
+  const { code } = limit;
+  if ('status' in answer) {
+    const message = `${limit.message} The report that was asked for did not come: ${answer.message}`;
+    return { status: 'errored', message, code };
+  }
   // No call may stay without an output, or no provider takes the conversation any more.
   // Calls of an answer without tools are all refused, and wait for nothing.
   agent.step = new StepUnderWay(answer.calls);
   await runToolCalls(agent, running);
-  return { status: 'errored', message: withHandBack(limit.message, textOf(answer.items)), code: limit.code };
+  return { status: 'errored', message: withHandBack(limit.message, textOf(answer.items)), code };
 }
 
 /** Ends a one-shot root whose turns are used up, though there is news from below. */
 export function outOfTurns(most: number, text: string): TurnOutcome {
   const message = `The limit of ${most} turns was reached (agents.max_turns), and agents below have reported since.`;
-  return { status: 'errored', message: withHandBack(message, text), code: 'limit_turns' };
+  return { status: 'errored', message: `${message} Last answer: ${text}`, code: 'limit_turns' };
 }
 
 function withHandBack(limit: string, handed: string): string {
-  return handed === '' ? limit : `${limit} Handed back: ${handed}`;
+  return `${limit} ${handed === '' ? 'The report that was asked for came back empty.' : `Handed back: ${handed}`}`;
 }
 
-/** Ends a turn that was stopped. A limit of time leaves no time to ask for a hand-back: what the agent has said last is what there is. */
+/** Ends a turn that was stopped. A limit of time leaves no time to ask for a report. */
 export function stopped(agent: AgentState, running: Stoppable): TurnOutcome {
   const message = running.stopReason ?? 'interrupted';
-  if (running.limit === undefined) return { status: 'interrupted', message };
-  return { status: 'errored', message: withHandBack(message, lastText(agent)), code: running.limit };
+  const { limit: code } = running;
+  if (code === undefined) return { status: 'interrupted', message };
+  return { status: 'errored', message: withLastWords(agent, `${message} No report was asked for.`), code };
 }
 
-/** What the agent has said last in this turn. */
-function lastText(agent: AgentState): string {
-  const { items } = agent.conversation;
-  const begun = items.findLastIndex((item) => item.type === 'user_message');
-  const said = items
-    .slice(begun + 1)
-    .findLast((item) => item.type === 'assistant_message' && item.text.trim() !== '');
-  return said?.type === 'assistant_message' ? said.text.trim() : '';
+/** What the agent has said last in this turn stands for what it is: it is no report. */
+function withLastWords({ conversation }: AgentState, limit: string): string {
+  const said = conversation.ofTurn.findLast(
+    (item) => item.type === 'assistant_message' && item.text.trim() !== '',
+  );
+  return said?.type === 'assistant_message' ? `${limit} Last said in this turn: ${said.text.trim()}` : limit;
 }

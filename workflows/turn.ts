@@ -143,5 +143,6 @@ function nextTurn(agent: AgentState, message: string): void {
   const durationMs = Date.now() - standing.turnStarted;
   agent.emit({ type: 'turn.completed', turn: standing.turn, message, duration_ms: durationMs });
   standing.nextTurn(Date.now());
+  agent.conversation.beginTurn();
   agent.emit({ type: 'turn.started', turn: standing.turn });
 }

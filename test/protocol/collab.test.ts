@@ -4,8 +4,10 @@ import {
   closeAgentArguments,
   collabTools,
   parsePayload,
+  resumeAgentArguments,
   sendInputArguments,
   sendInputSchema,
+  setThreadNoteArguments,
   spawnAgentArguments,
   waitArguments,
 } from '../../protocol/index.ts';
@@ -37,6 +39,44 @@ describe('the arguments of collab', () => {
     ['close_agent with an empty id', closeAgentArguments, { id: '' }],
   ])('refuse %s', (_name, schema, args) => {
     expect(schema.safeParse(args).success).toBe(false);
+  });
+
+  test.each([
+    ['the id of an input', sendInputArguments, { message: 'a' }, 'id', 1_053],
+    ['the id of a closing', closeAgentArguments, {}, 'id', 1_053],
+    ['the id of a resume', resumeAgentArguments, {}, 'id', 1_053],
+    ['the id of a note', setThreadNoteArguments, { note: 'a' }, 'id', 1_053],
+    ['a role', spawnAgentArguments, { message: 'a' }, 'agent_type', 200],
+    ['a persona', spawnAgentArguments, { message: 'a' }, 'agent_name', 200],
+    ['a model', spawnAgentArguments, { message: 'a' }, 'model', 200],
+    ['a folder', spawnAgentArguments, { message: 'a' }, 'working_directory', 4_096],
+  ])('refuse %s that is too long, and say how long it may be', (_name, schema, args, field, most) => {
+    expect(parsePayload<unknown>(schema, { ...args, [field]: 'x'.repeat(most) }).ok).toBe(true);
+    const parsed = parsePayload<unknown>(schema, { ...args, [field]: 'x'.repeat(1_000_000) });
+    const limit = most.toLocaleString('en');
+    expect(parsed).toEqual({
+      ok: false,
+      reason: `${field}: too long: 1,000,000 characters, of ${limit} at most`,
+    });
+  });
+
+  test('refuse ids and paths that are too long wherever they stand', () => {
+    const long = 'x'.repeat(5_000);
+    expect(parsePayload(waitArguments, { ids: ['a', long] })).toEqual({
+      ok: false,
+      reason: 'ids.1: too long: 5,000 characters, of 1,053 at most',
+    });
+    for (const part of [
+      { type: 'local_image', path: long },
+      { type: 'mention', name: 'x', path: long },
+      { type: 'skill', name: long, path: 'x' },
+    ]) {
+      const parsed = parsePayload(sendInputArguments, { id: 'x', items: [part] });
+      expect(parsed).toMatchObject({
+        ok: false,
+        reason: expect.stringContaining('too long: 5,000 characters'),
+      });
+    }
   });
 
   test('fill in what is left out', () => {

@@ -7,7 +7,6 @@ import {
   parsePayload,
   sendInputArguments,
   sendInputPayloadSchema,
-  setNoteSchema,
   sizeProblem,
   spawnAgentArguments,
 } from '../../protocol/index.ts';
@@ -42,9 +41,7 @@ const borders: [name: string, z.ZodType<unknown>, payloadOf: (message: string) =
   ['a signal that is a bare string', sendInputPayloadSchema, (message) => message],
   ['a signal of parts', sendInputPayloadSchema, (message) => ({ items: [text(message), text('')] })],
   ['spawn_agent', spawnAgentArguments, (message) => ({ message })],
-  ['a note of spawn_agent', spawnAgentArguments, (note) => ({ message: 'a', thread_note: note })],
   ['send_input', sendInputArguments, (message) => ({ id: 'a', items: [text(message)] })],
-  ['a note', setNoteSchema, (note) => ({ note })],
   ['a call by hand', operateSchema, (json) => ({ operation: 'call', tool: 'shell', arguments: json })],
 ];
 

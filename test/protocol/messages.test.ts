@@ -8,14 +8,11 @@ import {
   interruptSchema,
   isUndecodable,
   itemsQuerySchema,
-  NOTE_MAX,
   newRootId,
-  normalizeNote,
   operateSchema,
   parsePayload,
   sendInputSchema,
   sentByAgentSchema,
-  setNoteSchema,
 } from '../../protocol/index.ts';
 
 const reasonOf = (payload: unknown) => {
@@ -107,23 +104,5 @@ describe('other payloads', () => {
     expect(itemsQuerySchema.safeParse({ from: 0.5 }).success).toBe(false);
     expect(eventsQuerySchema.safeParse({ after: -1 }).success).toBe(false);
     expect(eventsQuerySchema.safeParse({ before: 1 }).success).toBe(false);
-  });
-});
-
-describe('a note', () => {
-  test('is trimmed, and cleared by blank text', () => {
-    expect(normalizeNote('  main line \n')).toBe('main line');
-    expect(normalizeNote(' \t\n')).toBeUndefined();
-    expect(normalizeNote('')).toBeUndefined();
-  });
-
-  test('is kept up to a thousand characters', () => {
-    fc.assert(
-      fc.property(fc.string({ maxLength: 3_000 }), (text) => {
-        expect((normalizeNote(text) ?? '').length).toBeLessThanOrEqual(NOTE_MAX);
-      }),
-    );
-    expect(normalizeNote('x'.repeat(1_500))).toBe('x'.repeat(1_000));
-    expect(setNoteSchema.safeParse({ note: 'x'.repeat(1_500) }).success).toBe(true);
   });
 });

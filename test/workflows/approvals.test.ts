@@ -186,6 +186,26 @@ describe.concurrent('approvals', () => {
     await session.untilFinal();
   });
 
+  test('who stands in line for its slot after the decision waits for that, and no more for a person', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits: { max_threads: 1, when_full: 'queue' },
+      tools: { act: guarded().act },
+      script: lines({
+        root: [spawn('asks', 'works'), waitForAll, say('ok')],
+        'default-1': [call('act'), say('ok')],
+        'default-2': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    const [asked] = await untilAsked(session);
+    await session.until('default-2', ({ status }) => status === 'running');
+    await decide(session, asked?.approval_id ?? '', 'approve');
+    await session.until('default-1', (view) => view.queued === true && view.waiting_for === 'slot');
+    gate.open();
+    expect(await session.untilFinal('default-1')).toMatchObject({ status: 'completed' });
+    await session.untilFinal();
+  });
+
   test('two questions of one answer lend the slot once, and both go on', async () => {
     const ask = { name: 'spawn_agent', args: { message: 'x', working_directory: '/elsewhere' } };
     const session = await worker().start({

@@ -9,7 +9,7 @@ const worker = withWorker();
 const STEP = 15;
 
 describe.concurrent('agents.max_tokens', () => {
-  test('at nine tenths one more call without tools asks for a hand-back; the turn is errored, never completed', async () => {
+  test('before a step that would use up the rest one more call without tools asks for a hand-back; the turn is errored, never completed', async () => {
     const session = await worker().start({
       limits: { max_tokens: 4 * STEP },
       tools: { look: () => 'seen' },
@@ -18,7 +18,8 @@ describe.concurrent('agents.max_tokens', () => {
     const view = await session.untilFinal();
     expect(view.status).toBe('errored');
     expect(view.message).toContain('agents.max_tokens');
-    expect(session.asked().map(({ final }) => final)).toEqual([false, false, false, false]);
+    expect(view.message).toContain('Handed back: half of it');
+    expect(session.asked().map(({ final }) => final)).toEqual([false, false, false, true]);
   });
 
   test('the reserve is for a last report', async () => {
@@ -32,6 +33,58 @@ describe.concurrent('agents.max_tokens', () => {
       message: expect.stringContaining('Handed back: half of it'),
     });
     expect(session.asked().map(({ final }) => final)).toEqual([false, false, false, true]);
+  });
+
+  test('a step that jumps beyond the limit leaves no report, and what was said before does not pass for one', async () => {
+    const session = await worker().start({
+      limits: { max_tokens: 10 * STEP },
+      tools: { look: () => 'seen' },
+      script: ({ step }): Say => {
+        if (step === 0) return say('the first answer');
+        return {
+          text: step === 1 ? '' : 'on my way',
+          calls: [{ name: 'look' }],
+          tokens: step === 2 ? 40 * STEP : 4 * STEP,
+        };
+      },
+    });
+    await session.untilFinal();
+    await session.send('more');
+    const view = await session.untilFinal('root', 2);
+    expect(view).toMatchObject({
+      status: 'errored',
+      message: `The limit of ${10 * STEP} tokens was reached: ${45 * STEP} are used (agents.max_tokens). What is kept for a last report is used up, too, so none was asked for. Last said in this turn: on my way`,
+    });
+    expect(session.asked().map(({ final }) => final)).toEqual([false, false, false]);
+  });
+
+  test('what an earlier turn has answered is not told as said in this one', async () => {
+    const session = await worker().start({
+      limits: { max_tokens: 10 * STEP },
+      tools: { look: () => 'seen' },
+      script: ({ step }): Say =>
+        step === 0 ? say('the first answer') : { ...call('look'), tokens: 20 * STEP },
+    });
+    await session.untilFinal();
+    await session.send('more');
+    const view = await session.untilFinal('root', 2);
+    expect(view.message).toMatch(/so none was asked for\.$/);
+  });
+
+  test('a report that does not come leaves it at the limit', async () => {
+    const session = await worker().start({
+      limits: { max_tokens: 4 * STEP },
+      tools: { look: () => 'seen' },
+      script: ({ final }): Say =>
+        final
+          ? { fail: { code: 'model_refused', message: 'not today' } }
+          : { text: 'on my way', ...call('look') },
+    });
+    expect(await session.untilFinal()).toMatchObject({
+      status: 'errored',
+      message: expect.stringMatching(/agents\.max_tokens.*did not come: not today$/),
+    });
+    expect(await session.eventsOf('turn.failed')).toMatchObject([{ code: 'limit_tokens' }]);
   });
 
   test('all agents of a session draw on one budget', async () => {
@@ -79,7 +132,9 @@ describe.concurrent('a share of the tokens', () => {
       expect(view.message).toContain(
         `The limit of ${6 * STEP} tokens for ${session.idOf('default-1')} and all agents below it was reached`,
       );
-      expect(view.message).toMatch(/max_child_tokens.*Handed back: (on my way|half of it)/);
+      expect(view.message).toMatch(
+        /max_child_tokens.*(Handed back: half of it|none was asked for\. Last said in this turn: on my way)/,
+      );
     }
     const used = child.usage.total_tokens + below.usage.total_tokens;
     expect(used).toBeGreaterThanOrEqual(6 * STEP);
@@ -111,7 +166,7 @@ describe.concurrent('a share of the tokens', () => {
 });
 
 describe.concurrent('agents.max_wall_ms', () => {
-  test('stops a turn that takes too long; what the agent said last is handed back', async () => {
+  test('stops a turn that takes too long; what the agent said last is told, and not as a report', async () => {
     const session = await worker().start({
       limits: { max_wall_ms: 4_000 },
       tools: { act: never },
@@ -119,7 +174,9 @@ describe.concurrent('agents.max_wall_ms', () => {
     });
     expect(await session.untilFinal()).toMatchObject({
       status: 'errored',
-      message: expect.stringMatching(/agents\.max_wall_ms.*so far so good/),
+      message: expect.stringMatching(
+        /agents\.max_wall_ms.*No report was asked for\. Last said in this turn: so far so good/,
+      ),
     });
     expect(await session.eventsOf('turn.failed')).toMatchObject([{ code: 'limit_wall' }]);
     await session.send('once more');
@@ -144,7 +201,7 @@ describe.concurrent('agents.max_runtime_ms', () => {
     const view = await session.until('root', (view) => view.closed);
     expect(view).toMatchObject({
       status: 'errored',
-      message: expect.stringMatching(/agents\.max_runtime_ms.*Handed back: waiting/),
+      message: expect.stringMatching(/agents\.max_runtime_ms.*Last answer: waiting/),
     });
     expect((await session.eventsOf('tool.end', 'default-1')).map(({ success }) => success)).toEqual([true]);
   });

@@ -26,6 +26,16 @@ test('a tenth stays for last reports, and beyond the limit nothing is left', () 
   expect(ask(budget, B, 100).outcome).toBe('stop');
 });
 
+test('a step that would leave nothing for a last report is not taken', () => {
+  const budget = budgetOf([[SESSION, 1_000]]);
+  const answer = (spent: number, expected: number) =>
+    budget.answer({ request_id: 'r', from: A, spent, expected }).outcome;
+  expect(answer(0, 999)).toBe('go');
+  expect(answer(500, 499)).toBe('go');
+  expect(answer(500, 500)).toBe('last');
+  expect(answer(1_000, 0)).toBe('stop');
+});
+
 test('a large budget is leased in parts, so that an agent need not ask each time', () => {
   const budget = budgetOf([[SESSION, 1_000_000]]);
   const until = leaseOf(budget, A, 10_000);

@@ -28,6 +28,11 @@ const CHILD = agentId('worker-1');
 const LONG = 'x'.repeat(100_000);
 
 test.each<[string, number, (agent: AgentState) => void]>([
+  [
+    'what has come that nobody has acted on',
+    100_000,
+    ({ orders }) => orders.push({ type: 'mail', mail: { type: 'note', note: LONG } }),
+  ],
   ['input that waits', 100_000, ({ inbox }) => inbox.accept(textInput('i1', LONG))],
   [
     'what a child has said last',

@@ -3,7 +3,20 @@ import type { AgentResult } from '../../protocol/index.ts';
 import { deepSession } from './deep-session.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { call, lastOutput, lines, never, outputs, say, spawn, untilStopped, waitForAll } from './script.ts';
+import {
+  call,
+  lastOutput,
+  lines,
+  never,
+  outputs,
+  say,
+  spawn,
+  spawnAs,
+  spawned,
+  untilStopped,
+  wait,
+  waitForAll,
+} from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
@@ -42,6 +55,62 @@ describe.concurrent('close_agent', () => {
       expect.stringContaining(`agent ${session.idOf('deaf-1')} could not be closed: `),
     ]);
     await session.agent('deaf-1').terminate('the test is over');
+  });
+
+  test('closes what it can where the server does not let it terminate one, and says which is left', async () => {
+    const session = await worker().start({
+      endless: true,
+      script: lines({
+        root: [
+          spawn('x'),
+          ({ items }) => wait(spawned(items)),
+          call('close_agent', { id: 'default-1' }),
+          say('ok'),
+        ],
+        'default-1': [spawnAs('deaf'), spawn('x'), () => wait(['default-1/default-1']), say('done')],
+        'default-1/default-1': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const deaf = session.idOf('default-1/deaf-1');
+    expect(lastOutput(await session.items(), 'close_agent')).toEqual({
+      status: { completed: 'done' },
+      closed: [session.idOf('default-1/default-1'), session.idOf('default-1')],
+      not_closed: [
+        { agent_id: deaf, error: { code: 'not_permitted', message: 'the server does not permit it' } },
+      ],
+    });
+    expect((await session.eventsOf('warning')).map(({ text }) => text)).toEqual([
+      `agent ${deaf} could not be closed: the server does not permit it`,
+    ]);
+    await session.agent('default-1/deaf-1').terminate('the test is over');
+  });
+
+  test('that is interrupted ends within two seconds, and comes to its end all the same', async () => {
+    const session = await worker().start({
+      limits: { max_threads: 1 },
+      script: lines({
+        root: [spawnAs('deaf'), call('close_agent', { id: 'deaf-1' }), say('ok')],
+      }),
+    });
+    await eventually(async () => expect(await session.eventsOf('agent.close.begin')).toHaveLength(1));
+    const asked = Date.now();
+    await session.agent().signal('interrupt');
+    await session.untilFinal();
+    // The child is given twenty seconds.
+    expect(Date.now() - asked).toBeLessThan(12_000);
+    expect(lastOutput(await session.items(), 'close_agent').error).toMatchObject({
+      code: 'outcome_unknown',
+      message: expect.stringContaining(`The closing of ${session.idOf('deaf-1')} goes on in the background`),
+    });
+    expect(await session.eventsOf('agent.close.end')).toEqual([]);
+    await eventually(async () => expect(await session.eventsOf('agent.close.end')).toHaveLength(1));
+    expect((await session.agent('deaf-1').describe()).status.name).toBe('TERMINATED');
+    const { agents, slots } = await session.tree();
+    expect(agents[1]).toMatchObject({ closed: true });
+    expect(slots?.used).toBe(0);
+    await session.send('go on');
+    expect(await session.untilFinal('root', 2)).toMatchObject({ status: 'completed', message: 'ok' });
   });
 
   test('of an agent that does not acknowledge terminates it after twenty seconds', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -326,6 +327,17 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     await session.agent('default-1').signal('shutdown');
     expect(await session.agent('default-1').result()).toMatchObject({ status: 'shutdown' });
     expect(await runsOf(session, 'default-1')).toBeGreaterThan(1);
+  });
+
+  test('is more than a new run can be given: it goes on in this one, and takes it all', async () => {
+    const { session, go } = await aboutToContinue(() => say('heard'));
+    // Random text, since nothing else stays as large on its way.
+    const texts = numbered(4, 'text').map((text) => `${text} ${randomBytes(600_000).toString('base64')}`);
+    go();
+    await untilActed(session);
+    for (const text of texts) await session.send(text, 'default-1');
+    expect(await session.untilFinal('default-1')).toMatchObject({ status: 'completed', message: 'heard' });
+    expect(heard(await session.items('default-1')).slice(1)).toEqual(texts);
   });
 
   test.each([0, 200])('interrupts it all the same, %i ms after the tool', async (delay) => {

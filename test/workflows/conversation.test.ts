@@ -57,6 +57,12 @@ describe('the conversation', () => {
     expect(carried(conversation).fresh).toEqual([textMessage('c')]);
   });
 
+  test('sends along no more than fits into a call, the newest of it', () => {
+    const large = (name: string) => textMessage(name.repeat(500_000));
+    expect(filled(['a', 'b', 'c'].map(large)).fresh).toEqual(['b', 'c'].map(large));
+    expect(filled([textMessage('a'), textMessage('b'.repeat(1_300_000))]).fresh).toHaveLength(1);
+  });
+
   test('gives a range of its items', () => {
     const conversation = filled(['a', 'b', 'c', 'd'].map(said));
     expect(conversation.page(1, 3)).toEqual({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type AgentId, agentSettingsSchema, type SlotRequest } from '../../protocol/index.ts';
 import { nextLife } from '../../protocol/lives.ts';
 import { AgentState } from '../../workflows/agent-state.ts';
-import { answerSlotRequest, recordReport } from '../../workflows/ledger.ts';
+import { answerLookup, answerSlotRequest, recordReport } from '../../workflows/ledger.ts';
 import { agentId, reportOf, SESSION, viewOf } from './agent-views.ts';
 
 const [ONE, TWO] = ['worker-1', 'worker-2'].map(agentId) as [AgentId, AgentId];
@@ -153,4 +153,20 @@ describe('the root', () => {
     answerSlotRequest(root, reserve(ONE));
     expect(root.tree?.report(ONE)?.view).toMatchObject({ status: 'shutdown', is_final: true });
   });
+});
+
+test('an answer about many agents fits into a signal, whatever they have said', () => {
+  const root = rootWith({});
+  const ids = Array.from({ length: 1_000 }, (_, n) => agentId(`worker-${n}`));
+  for (const id of ids) {
+    root.tree?.expect(viewOf(id));
+    root.tree?.apply(reportOf(id, 1, { status: 'completed', message: 'x'.repeat(10_000) }));
+  }
+  const lookup = { request_id: 'r', from: ONE, references: ids, watch: true };
+  const { found } = answerLookup(root, lookup);
+  expect(found.map(({ report }) => report?.view.agent_id)).toEqual(ids);
+  expect(JSON.stringify(found).length).toBeLessThan(1_500_000);
+  expect(
+    answerLookup(root, { ...lookup, references: [ONE] }).found[0]?.report?.view.message?.length,
+  ).toBeGreaterThan(3_000);
 });

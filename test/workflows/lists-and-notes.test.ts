@@ -81,33 +81,78 @@ describe.concurrent('list_active_agents', () => {
 });
 
 describe.concurrent('set_thread_note', () => {
-  test('is trimmed, cut at 1,000 characters, seen by all, and cleared by blank text', async () => {
+  test('is trimmed, seen by all, and cleared by blank text', async () => {
     const note = (text: string) => call('set_thread_note', { id: 'default-1', note: text });
     const session = await worker().start({
       script: lines({
+        root: [spawn('x'), waitForAll, note('  here  '), listAll, note(' '), say('ok')],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const [first, second] = outputs(await session.items(), 'set_thread_note');
+    expect(first).toMatchObject({ thread_note: 'here', submission_id: expect.any(String) });
+    expect(second.thread_note).toBeNull();
+    await session.until('default-1', (view) => view.note === undefined);
+    expect(await session.eventsOf('agent.note', 'default-1')).toMatchObject([
+      { note: 'here' },
+      { note: null },
+    ]);
+  });
+
+  test('that is too long is refused with its length, and so is a spawn with such a note: nothing changes', async () => {
+    const long = 'y'.repeat(1_001);
+    const session = await worker().start({
+      script: lines({
         root: [
-          spawn('x'),
+          call('spawn_agent', { message: 'x', thread_note: 'first' }),
           waitForAll,
-          note('  here  '),
-          listAll,
-          note('y'.repeat(1_000_000)),
-          note(' '),
+          call('set_thread_note', { id: 'default-1', note: long }),
+          call('spawn_agent', { message: 'x', thread_note: long }),
+          call('set_thread_note', { id: 'z'.repeat(2_000), note: 'x' }),
           say('ok'),
         ],
         '*': [say('done')],
       }),
     });
     await session.untilFinal();
-    const [first, second, third] = outputs(await session.items(), 'set_thread_note');
-    expect(first).toMatchObject({ thread_note: 'here', submission_id: expect.any(String) });
-    expect(second.thread_note).toHaveLength(1_000);
-    expect(third.thread_note).toBeNull();
-    await session.until('default-1', (view) => view.note === undefined);
-    expect(await session.eventsOf('agent.note', 'default-1')).toMatchObject([
-      { note: 'here' },
-      { note: 'y'.repeat(1_000) },
-      { note: null },
-    ]);
+    const items = await session.items();
+    const refusal = {
+      error: {
+        code: 'invalid_arguments',
+        message: 'the note is too long: 1,001 characters, of 1,000 at most',
+      },
+    };
+    const [note, id] = outputs(items, 'set_thread_note');
+    expect(note).toMatchObject(refusal);
+    expect(lastOutput(items, 'spawn_agent')).toMatchObject(refusal);
+    expect(id.error).toMatchObject({ code: 'invalid_arguments', message: expect.stringContaining('2,000') });
+    expect(id.error.message.length).toBeLessThan(200);
+    expect(await session.status('default-1')).toMatchObject({ note: 'first' });
+    expect((await session.tree()).agents).toHaveLength(2);
+    await expect(
+      session.agent('default-1').executeUpdate('set_note', { args: [{ note: long }] }),
+    ).rejects.toMatchObject({
+      cause: {
+        type: 'invalid_arguments',
+        message: 'set_note: note: too long: 1,001 characters, of 1,000 at most',
+      },
+    });
+    expect(await session.eventsOf('agent.note', 'default-1')).toEqual([]);
+  });
+
+  test('made of a long description ends in a mark', async () => {
+    const role = `r${'o'.repeat(1_500)}`;
+    const session = await worker().start({
+      script: lines({
+        root: [call('spawn_agent', { message: 'x', agent_type: role }), say('ok')],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const [child] = (await session.tree()).agents.slice(1);
+    expect(child?.note).toHaveLength(1_000);
+    expect(child?.note).toMatch(/^agent_type=ro+…$/);
   });
 
   test('an agent may set its own and those below it, not a sibling’s', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Outcomes } from '../../workflows/outcomes.ts';
+import { OPERATIONS_MAX, Outcomes } from '../../workflows/outcomes.ts';
 
 test('what is under way is not forgotten, however many operations come after it', () => {
   const outcomes = new Outcomes();
@@ -39,4 +39,15 @@ test('what nobody works on any more is unknown', () => {
     success: false,
     output: expect.stringContaining('unknown'),
   });
+});
+
+test('so many may be under way, and no more until one has ended', () => {
+  const outcomes = new Outcomes();
+  for (let n = 0; n < OPERATIONS_MAX; n++) {
+    expect(outcomes.isFull).toBe(false);
+    outcomes.begin(`o${n}`);
+  }
+  expect(outcomes.isFull).toBe(true);
+  outcomes.end('o7', true, 'done');
+  expect(outcomes.isFull).toBe(false);
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type AgentSettings, type AgentView, limitsSchema, type NotResumed } from '../../protocol/index.ts';
 import { ended, resumeBelow, resumeRoot } from './client-requests.ts';
 import { eventually } from './eventually.ts';
+import { Gate } from './gate.ts';
 import {
   call,
   heard,
@@ -129,6 +130,38 @@ describe.concurrent('resume', () => {
     const view = await session.untilFinal('default-1', 3);
     expect(view).toMatchObject({ status: 'errored', max_tokens: 4 * 15, usage: { total_tokens: 4 * 15 } });
     expect(view.message).toContain('max_child_tokens');
+  });
+
+  test('that is interrupted ends soon, and brings the agent back all the same', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('x'),
+          waitForAll,
+          call('close_agent', { id: 'default-1' }),
+          call('resume_agent', { id: 'default-1' }),
+          say('ok'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    const gate = new Gate();
+    session.past('default-1', { sought: gate.opened });
+    await eventually(async () => expect(await session.eventsOf('agent.resume.begin')).toHaveLength(1));
+    await session.agent().signal('interrupt');
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'resume_agent').error).toMatchObject({
+      code: 'outcome_unknown',
+      message: expect.stringContaining(`The resume of ${session.idOf('default-1')} goes on`),
+    });
+    expect(await session.eventsOf('agent.resume.end')).toEqual([]);
+    gate.open();
+    await eventually(async () => {
+      expect(await session.eventsOf('agent.resume.end')).toMatchObject([{ status: { completed: 'done' } }]);
+    });
+    await session.until('default-1', (view) => !view.closed);
+    await session.send('go on');
+    expect(await session.untilFinal('root', 2)).toMatchObject({ status: 'completed', message: 'ok' });
   });
 
   test('an open agent is left as it is', async () => {

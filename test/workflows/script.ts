@@ -6,6 +6,8 @@ export interface Say {
   /** A summary of what it thought. */
   reasoning?: string;
   calls?: Call[];
+  /** What it takes; default: 15. */
+  tokens?: number;
   fail?: { code: string; message: string; retryable?: boolean };
 }
 
@@ -32,7 +34,7 @@ export interface Seen {
 }
 
 export type Script = (seen: Seen) => Say | Promise<Say>;
-type Line = Say | Script;
+export type Line = Say | Script;
 
 /** A script told as what each agent says, step by step; `*` speaks for those that are not named. */
 export function lines(cast: Record<string, Line[]>): Script {

@@ -58,6 +58,8 @@ export interface Past {
   gone?: 'before' | 'after';
   /** Whoever reads it waits for this. */
   held?: Promise<unknown>;
+  /** Whoever looks for it waits for this. */
+  sought?: Promise<unknown>;
 }
 
 /** Shared by all workers of a test file, so that one may go on where another has stopped. */
@@ -110,6 +112,7 @@ export function scriptedActivities(plays: Plays, client: Client) {
     read_snapshot: reading(createReadSnapshot(client)),
     read_items: reading(createReadItems(client)),
     find_closed_agent: async (request: ClosedAgentRequest): Promise<ClosedAgentAnswer> => {
+      await pastOf(request)?.sought;
       if (pastOf(request)?.gone !== 'before') return findClosedAgent(request);
       const message = `There is no agent ${request.agent_id}, or Temporal keeps it no longer.`;
       return { ok: false, error: { code: 'agent_not_found', message } };
@@ -169,7 +172,12 @@ function answerOf(said: Say, unique: string): ModelAnswer {
     });
     calls.push(planOf(call, callId));
   }
-  return { items, calls, usage: { ...noUsage, input_tokens: 10, output_tokens: 5, total_tokens: 15 } };
+  const { tokens = 15 } = said;
+  return {
+    items,
+    calls,
+    usage: { ...noUsage, input_tokens: tokens - 5, output_tokens: 5, total_tokens: tokens },
+  };
 }
 
 function planOf(call: Call, callId: string): PlannedCall {

@@ -76,16 +76,31 @@ describe("the root's picture of its session", () => {
     expect(tree.busy).toBe(false);
   });
 
-  test('keeps who wants the reports of an agent, until the watcher is gone', () => {
+  test('in a session that ends in good order, what an agent has ended with holds also for one that is terminated', () => {
+    const tree = treeWith([CHILD], [GRANDCHILD]);
+    tree.apply(reportOf(CHILD, 1, { status: 'completed', message: 'done', is_final: true }));
+    for (const id of [CHILD, GRANDCHILD]) tree.lost(id, 'ended from outside', NOON, true);
+    expect(tree.report(CHILD)?.view).toMatchObject({ status: 'completed', message: 'done', closed: true });
+    expect(tree.report(GRANDCHILD)?.view).toMatchObject({ status: 'errored', is_final: true, closed: true });
+    expect(tree.openIds).toEqual([]);
+  });
+
+  test('keeps who wants the reports of an agent, until the wait is over or the watcher is gone', () => {
     let tree = treeWith([CHILD], [GRANDCHILD]);
-    tree.watch(GRANDCHILD, CHILD);
-    tree.watch(GRANDCHILD, CHILD);
-    tree.watch(GRANDCHILD, SESSION);
+    tree.watches.begin('c1', CHILD, [GRANDCHILD]);
+    tree.watches.begin('c2', CHILD, [GRANDCHILD, SESSION]);
+    tree.watches.begin('s1', SESSION, [GRANDCHILD]);
+    tree.watches.begin('s2', SESSION, []);
     tree = carried(tree);
-    expect(tree.watchersOf(GRANDCHILD)).toEqual([CHILD, SESSION]);
-    expect(tree.watchersOf(CHILD)).toEqual([]);
-    tree.unwatch(CHILD);
-    expect(tree.watchersOf(GRANDCHILD)).toEqual([SESSION]);
+    expect(tree.watches.of(GRANDCHILD)).toEqual([CHILD, SESSION]);
+    expect(tree.watches.of(CHILD)).toEqual([]);
+    tree.watches.end('c1', CHILD);
+    expect(tree.watches.of(GRANDCHILD)).toEqual([CHILD, SESSION]);
+    tree.watches.end('c2', GRANDCHILD);
+    tree.watches.forget(CHILD);
+    expect(tree.watches.of(GRANDCHILD)).toEqual([SESSION]);
+    tree.watches.end('s1', SESSION);
+    expect(tree.carry.watches).toEqual([]);
   });
 
   test('cuts long messages, since it holds those of every agent', () => {
@@ -111,7 +126,7 @@ describe("the root's picture of its session", () => {
     tree.slots.reserveSpawn({ agent: CHILD, requestId: 'r1' }, false);
     tree.slots.reserveSpawn({ agent: GRANDCHILD, requestId: 'r2' }, false);
     tree.slots.reserve({ agent: agentId('worker-2'), requestId: 'r3' }, true);
-    tree.watch(CHILD, GRANDCHILD);
+    tree.watches.begin('w1', GRANDCHILD, [CHILD]);
     const next = carried(tree);
     expect(next.views).toEqual(tree.views);
     expect(next.carry).toEqual(tree.carry);

@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import type { AgentCarry } from '../../workflows/carry.ts';
+import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { call, heard, lastOutput, lines, outputs, say, spawn, wait, waitForAll } from './script.ts';
+import {
+  call,
+  heard,
+  type Line,
+  lastOutput,
+  lines,
+  outputs,
+  say,
+  spawn,
+  wait,
+  waitForAll,
+} from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
@@ -212,6 +225,45 @@ describe.concurrent('a wait', () => {
     });
     await session.untilFinal();
     expect(lastOutput(await session.items(), 'wait').error.code).toBe('not_permitted');
+  });
+
+  test('is followed by no reports once it is over: at its end, in time, by input, or by an interrupt', async () => {
+    const gate = new Gate();
+    const waitForOne: Line = ({ turn }) => wait(['default-1'], turn === 1 ? { timeout_ms: 1_000 } : {});
+    const waiter: Line[] = [waitForOne, say('in time'), waitForOne, say('by input'), waitForOne];
+    const session = await worker().start({
+      limits: { wait_min_ms: 1 },
+      script: lines({
+        root: [spawn('watched', 'waits'), say('ok')],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+        'default-2': [...waiter, waitForOne, say('at its end')],
+      }),
+    });
+    const watched = async () => {
+      const { state } = await session.agent().query<{ state: AgentCarry }>('snapshot');
+      return state.tree?.watches;
+    };
+    const untilWatched = () => eventually(async () => expect(await watched()).toHaveLength(1));
+    const untilForgotten = () => eventually(async () => expect(await watched()).toEqual([]));
+    await session.untilFinal('default-2');
+    expect(lastOutput(await session.items('default-2'), 'wait')).toMatchObject({ timed_out: true });
+    await untilForgotten();
+    // From here on it waits for long.
+    await session.send('long', 'default-2');
+    await untilWatched();
+    await session.send('more', 'default-2');
+    await session.untilFinal('default-2', 2);
+    await untilForgotten();
+    await session.send('long', 'default-2');
+    await untilWatched();
+    await session.agent('default-2').signal('interrupt');
+    await session.untilFinal('default-2', 3);
+    await untilForgotten();
+    await session.send('long', 'default-2');
+    await untilWatched();
+    gate.open();
+    expect(await session.untilFinal('default-2', 4)).toMatchObject({ message: 'at its end' });
+    await untilForgotten();
   });
 
   test('reaches an agent that is not a child of the waiting one', async () => {

@@ -62,7 +62,10 @@ async function untilDecided(agent: AgentState, approval: Approval): Promise<Verd
   const { approval_id: id, call_id: callId } = approval;
   const isClosing = (): boolean => agent.closing !== undefined;
   await waitInCall(agent, callId, { approval }, () => agent.verdicts.has(id) || isClosing());
-  return agent.verdicts.await(id, isClosing);
+  const verdict = await agent.verdicts.await(id, isClosing);
+  // From here on it waits for nobody but, maybe, its slot.
+  agent.questions.delete(id);
+  return verdict;
 }
 
 /** A call was refused since nobody could be asked; one that a client has made says nothing about the turn. */

@@ -12,7 +12,13 @@ export async function askBudget(agent: AgentState): Promise<BudgetRefusal | unde
   const spent = agent.standing.usage.total_tokens;
   // Within the lease of the root nobody is asked.
   if (spent < agent.tokensLeased) return undefined;
-  const answer = await askRoot(agent, { request_id: agent.nextId('requests'), from: agent.id, spent });
+  const answer = await askRoot(agent, {
+    request_id: agent.nextId('requests'),
+    from: agent.id,
+    spent,
+    // A conversation only grows, so the next call takes what the last one took, or more.
+    expected: agent.standing.lastCall,
+  });
   agent.tokensLeased = (answer?.outcome === 'go' ? answer.until : undefined) ?? 0;
   return answer === undefined || answer.outcome === 'go' ? undefined : answer;
 }

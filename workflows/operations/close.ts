@@ -1,21 +1,30 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import type { AgentId, Status, WireStatus } from '../../protocol/index.ts';
+import type { AgentId, NotClosed, Status, WireStatus } from '../../protocol/index.ts';
 import { isFinal, wireStatus } from '../../protocol/status.ts';
-import { terminateAgents } from '../activity-calls.ts';
+import { bodyOf, terminateAgents, terminateProblem } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import type { Known } from '../children.ts';
 import { OUTSIDE } from '../standing.ts';
 import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
-import { releaseBelow, releaseSlot } from './slot.ts';
+import { releaseBelow, releaseSlot, suspectEnded } from './slot.ts';
+import { uncut } from './uncut.ts';
 
 /** Who does not acknowledge within this time is terminated; a killed worker needs 10 to 15 s to come back. */
 const ACKNOWLEDGE_MS = 20_000;
+/** A timer that is told later than this was told by a worker that had too much to do. */
+const LATE_MS = 1_000;
+const MOST_TIMES = 6;
 
-export interface CloseResult {
+/** What has come of a closing: what was closed, leaf first, and what could not be. */
+export interface Closed {
+  closed: AgentId[];
+  not_closed?: NotClosed[];
+}
+
+export interface CloseResult extends Closed {
   /** Before closing. */
   status: WireStatus;
-  closed: AgentId[];
 }
 
 /** Closes an agent and all below it, leaf first. Closing a closed agent succeeds and closes nothing. */
@@ -27,12 +36,18 @@ export async function close(agent: AgentState, reference: string, callId: string
   const status = wireStatus(known?.status ?? 'not_found', known?.message);
   const event = { call_id: callId, sender_id: agent.id, receiver_id: id };
   agent.emit({ type: 'agent.close.begin', ...event });
-  const closed =
-    known?.closed === true ? [] : await closeAgent(agent, id, { reason: `closed by ${agent.id}` });
+  const result = await uncut(agent, `The closing of ${id}`, async () => {
+    const closed =
+      known?.closed === true
+        ? { closed: [] }
+        : await closeAgent(agent, id, { reason: `closed by ${agent.id}` });
+    agent.emit({ type: 'agent.close.end', ...event, status });
+    for (const { agent_id, error } of closed.not_closed ?? []) notClosed(agent, agent_id, error.message);
+    agent.onChange();
+    return closed;
+  });
   if (known !== undefined && !agent.operations.has(callId)) withdrawTold(agent, known);
-  agent.emit({ type: 'agent.close.end', ...event, status });
-  agent.onChange();
-  return { status, closed };
+  return { status, ...result };
 }
 
 /** What the answer tells, or that the closing has cut a turn off, is no news for the model that has asked for it. */
@@ -50,15 +65,13 @@ function closeItself(agent: AgentState): CloseResult {
 
 /**
  * Asks an agent to close itself and all below it, and waits until it has. One that does not acknowledge, or does
- * not come to an end, is terminated with all below it.
- *
- * @returns what was closed, leaf first
+ * not come to an end, is terminated with all below it, as far as the server ends them.
  */
 export function closeAgent(
   agent: AgentState,
   id: AgentId,
   how: { reason: string; keepStatus?: boolean },
-): Promise<AgentId[]> {
+): Promise<Closed> {
   // An interrupt of the turn that asked for it does not leave a tree half closed.
   return CancellationScope.nonCancellable(async () => {
     const requestId = agent.nextId('requests');
@@ -75,22 +88,66 @@ export function closeAgent(
     const acknowledged = (): boolean => gone || agent.acknowledgements.has(requestId);
     const done = (): boolean => gone || agent.acknowledgements.get(requestId)?.done === true;
     const inTime =
-      (await condition(done, ACKNOWLEDGE_MS, { summary: `${id} closes` })) ||
+      (await inGoodTime(done, acknowledged, `${id} closes`)) ||
       (acknowledged() &&
         (await condition(done, longest(agent), { summary: `${id} closes what is below it` })));
-    const closed = agent.acknowledgements.get(requestId)?.closed ?? [];
+    const { closed = [], not_closed } = agent.acknowledgements.get(requestId) ?? {};
     agent.acknowledgements.delete(requestId);
-    if (inTime && !gone) return closed;
+    if (inTime && !gone) return not_closed === undefined ? { closed } : { closed, not_closed };
     // Of one that was ended from outside nobody has closed what is below it.
-    const { terminated } = await terminateAgents({ agent_id: id, reason: how.reason });
+    const ended = await terminate(id, how.reason);
+    const left = ended.not_closed ?? [];
+    if (left.length > 0) for (const other of ended.closed) suspectEnded(agent, other);
+    // It may work on, so it keeps what it has.
+    if (left.some(({ agent_id }) => agent_id === id)) return ended;
     const life = agent.children.life(id);
-    markLost(agent, id, gone ? 'errored' : 'shutdown', gone ? OUTSIDE : 'terminated: it did not answer');
+    if (gone) markLost(agent, id, 'errored', OUTSIDE);
+    else markLost(agent, id, ...endOf(agent.children.get(id), how.keepStatus === true));
     if (life !== undefined) {
       releaseSlot(agent, id, life);
-      releaseBelow(agent, id, life);
+      if (left.length === 0) releaseBelow(agent, id, life);
     }
-    return terminated;
+    return ended;
   });
+}
+
+async function terminate(id: AgentId, reason: string): Promise<Closed> {
+  try {
+    const { terminated } = await terminateAgents({ agent_id: id, reason });
+    return { closed: terminated };
+  } catch (error) {
+    const problem = terminateProblem(error);
+    if (problem === undefined) return { closed: [], not_closed: [{ agent_id: id, error: bodyOf(error) }] };
+    return { closed: problem.terminated, not_closed: problem.not_terminated };
+  }
+}
+
+/** It could not be ended: that is no reason for the others to stay. */
+export function notClosed(agent: AgentState, id: AgentId, message: string): void {
+  agent.warn(`agent ${id} could not be closed: ${message}`);
+}
+
+/** What an agent is shown as that has to be terminated; in good order it keeps what it has ended with. */
+function endOf(known: Known | undefined, keepStatus: boolean): [Status, string] {
+  if (keepStatus && known !== undefined && isFinal(known.status)) return [known.status, known.message];
+  return ['shutdown', 'terminated: it did not answer'];
+}
+
+/**
+ * The time to acknowledge. Where this agent's own timer is told late, its worker is behind with its work, or was away:
+ * so it is with whoever is to answer, who gets the time once more.
+ */
+async function inGoodTime(
+  done: () => boolean,
+  acknowledged: () => boolean,
+  summary: string,
+): Promise<boolean> {
+  for (let left = MOST_TIMES; ; left--) {
+    const begun = Date.now();
+    if (await condition(done, ACKNOWLEDGE_MS, { summary })) return true;
+    const isLate = Date.now() - begun - ACKNOWLEDGE_MS > LATE_MS;
+    if (acknowledged() || !isLate || left <= 1) return false;
+  }
 }
 
 function markLost(agent: AgentState, id: AgentId, status: Status, message: string): void {

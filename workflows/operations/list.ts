@@ -2,6 +2,7 @@ import { isBelow, nameOf } from '../../protocol/ids.ts';
 import type { AgentView, ListAnswer, ListRequest, WireStatus } from '../../protocol/index.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
+import { shortened } from '../carried-text.ts';
 import { Refused } from './refused.ts';
 
 export interface ListOptions {
@@ -60,7 +61,7 @@ export function answerList(root: AgentState, request: ListRequest): ListAnswer {
   return {
     request_id: request.request_id,
     agents: views.map(({ message, ...view }) =>
-      message === undefined ? view : { ...view, message: message.slice(0, MESSAGE_LISTED) },
+      message === undefined ? view : { ...view, message: shortened(message, MESSAGE_LISTED) },
     ),
     slots: { used: tree?.slots.used ?? 0, max: tree?.slots.max ?? 0 },
   };

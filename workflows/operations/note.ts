@@ -1,5 +1,6 @@
 import type { AgentId } from '../../protocol/index.ts';
-import { normalizeNote } from '../../protocol/messages.ts';
+import { NOTE_MAX, normalizeNote } from '../../protocol/note.ts';
+import { lengthProblem } from '../../protocol/text-length.ts';
 import type { AgentState } from '../agent-state.ts';
 import { requireBelow } from './ownership.ts';
 import { Refused } from './refused.ts';
@@ -12,6 +13,7 @@ export interface NoteResult {
 
 /** Sets the note of this agent, or of one below it. */
 export async function setNote(agent: AgentState, reference: string, note: string): Promise<NoteResult> {
+  requireFitting(note);
   const id = reference === agent.id ? agent.id : await resolveAgent(agent, reference);
   const kept = normalizeNote(note) ?? null;
   const submissionId = agent.nextId('requests');
@@ -32,6 +34,17 @@ export function takeNote(agent: AgentState, note: string): string | undefined {
   agent.emit({ type: 'agent.note', receiver_id: agent.id, note: kept ?? null });
   agent.orders.push({ type: 'report' });
   return kept;
+}
+
+/** @throws Refused for a note that is too long: cut, it would say something that nobody has said */
+export function requireFitting(note: string): void {
+  const problem = lengthProblem(note.trim(), NOTE_MAX);
+  if (problem === undefined) return;
+  throw new Refused({
+    code: 'invalid_arguments',
+    message: `the note is ${problem}`,
+    hint: 'Nothing was changed. Say it in fewer words.',
+  });
 }
 
 function closed(id: AgentId): Refused {

@@ -1,4 +1,4 @@
-import { CancellationScope, sleep, WorkflowIdReusePolicy } from '@temporalio/workflow';
+import { sleep, WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { depthOf, parentOf } from '../../protocol/ids.ts';
 import type { AgentId, BroughtBack, ClosedAgentAnswer, ErrorBody, WireStatus } from '../../protocol/index.ts';
 import { lifeOf, nextLife } from '../../protocol/lives.ts';
@@ -11,6 +11,7 @@ import { Refused } from './refused.ts';
 import { resolveAgent } from './resolve.ts';
 import { releaseSlot, reserveFor } from './slot.ts';
 import { startAgentWorkflow } from './start-agent.ts';
+import { LeftBehind, uncut } from './uncut.ts';
 
 export interface ResumeResult extends BroughtBack {
   status: WireStatus;
@@ -34,39 +35,52 @@ export async function resume(
 ): Promise<ResumeResult> {
   const id = await resolveAgent(agent, reference);
   const event = { call_id: options.callId, sender_id: agent.id, receiver_id: id };
+  const tell = (status: WireStatus): void => {
+    agent.emit({ type: 'agent.resume.end', ...event, status });
+    agent.onChange();
+  };
   agent.emit({ type: 'agent.resume.begin', ...event });
   try {
-    const result = await bringBack(agent, id, options.recursive);
-    agent.emit({ type: 'agent.resume.end', ...event, status: result.status });
-    agent.onChange();
-    return result;
+    const open = await asItIs(agent, id);
+    if (open !== undefined) {
+      tell(open.status);
+      return open;
+    }
+    // From the slot on nothing may be cut in two.
+    return await uncut(agent, `The resume of ${id}`, async () => {
+      const result = await bringBack(agent, id, options.recursive);
+      tell(result.status);
+      return result;
+    });
   } catch (error) {
-    agent.emit({ type: 'agent.resume.end', ...event, status: 'not_found' });
+    if (!(error instanceof LeftBehind)) tell('not_found');
     throw error;
   }
 }
 
-async function bringBack(agent: AgentState, id: AgentId, recursive: boolean): Promise<ResumeResult> {
+/** How an open agent stands, which is left as it is; undefined for one that may be brought back. */
+async function asItIs(agent: AgentState, id: AgentId): Promise<ResumeResult | undefined> {
   if (id === agent.id) return asItStands(agent.standing);
   requireBelow(agent, id, 'resume');
   const known = agent.children.get(id);
   if (known?.closed === false && !(await hasEnded(agent, id))) return asItStands(known);
   await requireOpenParent(agent, id);
   requireDepth(agent, id);
-  // From the slot on nothing may be cut in two.
-  return CancellationScope.nonCancellable(async () => {
-    const back: BroughtBack = { resumed: [], not_resumed: [] };
-    await comeBack(agent, id, recursive, back);
-    const [refused, ...others] = back.not_resumed;
-    if (refused?.agent_id === id) {
-      throw new Refused(refused.error, others.length === 0 ? {} : { not_resumed: others });
-    }
-    for (const { agent_id, error } of back.not_resumed) {
-      agent.warn(`agent ${agent_id} was not resumed: ${error.message}`);
-    }
-    const { status, message } = agent.children.get(id) ?? { status: 'pending_init' as const, message: '' };
-    return { status: wireStatus(status, message), ...back };
-  });
+  return undefined;
+}
+
+async function bringBack(agent: AgentState, id: AgentId, recursive: boolean): Promise<ResumeResult> {
+  const back: BroughtBack = { resumed: [], not_resumed: [] };
+  await comeBack(agent, id, recursive, back);
+  const [refused, ...others] = back.not_resumed;
+  if (refused?.agent_id === id) {
+    throw new Refused(refused.error, others.length === 0 ? {} : { not_resumed: others });
+  }
+  for (const { agent_id, error } of back.not_resumed) {
+    agent.warn(`agent ${agent_id} was not resumed: ${error.message}`);
+  }
+  const { status, message } = agent.children.get(id) ?? { status: 'pending_init' as const, message: '' };
+  return { status: wireStatus(status, message), ...back };
 }
 
 function asItStands({ status, message }: Pick<AgentState['standing'], 'status' | 'message'>): ResumeResult {

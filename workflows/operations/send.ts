@@ -1,4 +1,3 @@
-import { CancellationScope } from '@temporalio/workflow';
 import type { AgentId, ContentPart, SendInput } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
 import { SIGNALS } from '../../protocol/messages.ts';
@@ -8,6 +7,7 @@ import { OUTSIDE } from '../standing.ts';
 import { Refused } from './refused.ts';
 import { needsSlot, resolveAgent } from './resolve.ts';
 import { releaseSlot, reserveFor } from './slot.ts';
+import { LeftBehind, uncut } from './uncut.ts';
 
 export interface SendRequest {
   callId: string;
@@ -23,28 +23,28 @@ export async function send(agent: AgentState, request: SendRequest): Promise<{ s
   const event = { call_id: request.callId, sender_id: agent.id, receiver_id: receiver, prompt };
   agent.emit({ type: 'agent.input.begin', ...event });
   try {
-    const submissionId = await deliver(agent, receiver, request);
-    const known = agent.children.get(receiver);
-    agent.emit({
-      type: 'agent.input.end',
-      ...event,
-      status: wireStatus(known?.status ?? 'running', known?.message),
+    requireReceiver(agent, receiver);
+    // From the reservation on nothing may be cut in two, or the slot would be kept for an input that never comes.
+    return await uncut(agent, `The input for ${receiver}`, async () => {
+      const submissionId = await reserveAndSend(agent, receiver, request);
+      const known = agent.children.get(receiver);
+      const status = wireStatus(known?.status ?? 'running', known?.message);
+      agent.emit({ type: 'agent.input.end', ...event, status });
+      return { submission_id: submissionId };
     });
-    return { submission_id: submissionId };
   } catch (error) {
+    if (error instanceof LeftBehind) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     agent.emit({ type: 'agent.input.end', ...event, status: 'not_found', error: reason });
     throw error;
   }
 }
 
-async function deliver(agent: AgentState, receiver: AgentId, request: SendRequest): Promise<string> {
+function requireReceiver(agent: AgentState, receiver: AgentId): void {
   if (receiver === agent.id) {
     throw new Refused({ code: 'not_permitted', message: 'an agent cannot send input to itself' });
   }
   if (agent.children.get(receiver)?.closed === true) throw closed(receiver);
-  // From the reservation on nothing may be cut in two, or the slot would be kept for an input that never comes.
-  return CancellationScope.nonCancellable(() => reserveAndSend(agent, receiver, request));
 }
 
 async function reserveAndSend(agent: AgentState, receiver: AgentId, request: SendRequest): Promise<string> {

@@ -113,6 +113,11 @@ export function releaseSlot(agent: AgentState, holder: AgentId, ended?: number):
   tell(agent, { kind: 'release', agent_id: holder, ...life });
 }
 
+/** Has the root look whether an agent has ended, of whose lives this one knows nothing. */
+export function suspectEnded(agent: AgentState, id: AgentId): void {
+  tell(agent, { kind: 'release', agent_id: id, closed: true });
+}
+
 /** The same for all agents below one whose life is over; every one of them has ended. */
 export function releaseBelow(agent: AgentState, id: AgentId, ended: number): void {
   tell(agent, { kind: 'release_below', agent_id: id, life: ended });

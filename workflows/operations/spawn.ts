@@ -1,9 +1,9 @@
-import { CancellationScope, WorkflowIdReusePolicy } from '@temporalio/workflow';
+import { WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { TASK_SHOWN } from '../../protocol/agent-input.ts';
 import { childId, isChildName } from '../../protocol/ids.ts';
 import type { AgentId, AgentIdentity, AgentInput, AgentSettings } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
-import { normalizeNote } from '../../protocol/messages.ts';
+import { fittingNote, normalizeNote } from '../../protocol/note.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
 import { firstView } from '../agent-view.ts';
@@ -11,10 +11,12 @@ import { MovesOn } from '../step-under-way.ts';
 import { noticeDeath } from './death.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { forkOf } from './fork-context.ts';
+import { requireFitting } from './note.ts';
 import { Refused } from './refused.ts';
 import { cancelSpawn, reserveForSpawn } from './slot.ts';
 import type { SpawnRequest } from './spawn-request.ts';
 import { startAgentWorkflow } from './start-agent.ts';
+import { LeftBehind, uncut } from './uncut.ts';
 
 export interface SpawnResult {
   id: AgentId;
@@ -31,26 +33,26 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<S
     agent.emit({ type: 'agent.spawn.begin', ...call, prompt });
   }
   try {
-    const result = await start(agent, request, prompt);
-    const { id } = result;
-    agent.emit({
-      type: 'agent.spawn.end',
-      ...call,
-      receiver_id: id,
-      prompt,
-      status: wireStatus(agent.children.get(id)?.status ?? 'pending_init'),
+    return await start(agent, request, prompt, (id) => {
+      const status = wireStatus(agent.children.get(id)?.status ?? 'pending_init');
+      agent.emit({ type: 'agent.spawn.end', ...call, receiver_id: id, prompt, status });
+      agent.onChange();
     });
-    agent.onChange();
-    return result;
   } catch (error) {
-    if (error instanceof MovesOn) throw error;
+    if (error instanceof MovesOn || error instanceof LeftBehind) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     agent.emit({ type: 'agent.spawn.end', ...call, prompt, status: 'not_found', error: reason });
     throw error;
   }
 }
 
-async function start(agent: AgentState, request: SpawnRequest, prompt: string): Promise<SpawnResult> {
+/** @param tell called as soon as the agent exists */
+async function start(
+  agent: AgentState,
+  request: SpawnRequest,
+  prompt: string,
+  tell: (id: AgentId) => void,
+): Promise<SpawnResult> {
   const { limits } = agent.settings;
   if (agent.identity.depth >= limits.max_depth) {
     throw new Refused({
@@ -59,9 +61,11 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
+  if (request.note !== undefined) requireFitting(request.note);
   const { settings, description } = await effectiveSettings(agent, request);
   const id = chooseId(agent, settings.role, request.name);
-  const note = normalizeNote(request.note ?? defaultNote(settings, description));
+  const { note: given } = request;
+  const note = given === undefined ? fittingNote(defaultNote(settings, description)) : normalizeNote(given);
   const identity: AgentIdentity = {
     agent_id: id,
     session_id: agent.identity.session_id,
@@ -74,8 +78,8 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
     search_attributes: agent.identity.search_attributes,
   };
   const restore = request.forkContext === true ? forkOf(agent, id, settings, description) : undefined;
-  // From the reservation on nothing may be cut in two: an interrupt waits for these few milliseconds.
-  return CancellationScope.nonCancellable(async () => {
+  // From the reservation on nothing may be cut in two; it takes a few milliseconds.
+  return uncut(agent, `The start of ${id}`, async () => {
     if (agent.closing !== undefined) throw closing(agent);
     const answer = await reserveForSpawn(
       agent,
@@ -105,6 +109,7 @@ async function start(agent: AgentState, request: SpawnRequest, prompt: string): 
       const reason = error instanceof Error ? error.message : String(error);
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
+    tell(id);
     return restore?.kind === 'fork' ? { id, itemsCarried: restore.to } : { id };
   });
 }

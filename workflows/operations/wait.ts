@@ -4,7 +4,7 @@ import type { AgentState } from '../agent-state.ts';
 import { MovesOn, type Parked } from '../step-under-way.ts';
 import { waitInCall } from '../wait-in-call.ts';
 import { Refused } from './refused.ts';
-import { resolveAgents } from './resolve.ts';
+import { resolveAgents, unwatch } from './resolve.ts';
 import { lendingSlot } from './slot.ts';
 
 export interface WaitRequest {
@@ -27,12 +27,29 @@ export interface WaitResult {
  * also when the worker was away meanwhile. New input ends it early.
  */
 export async function wait(agent: AgentState, request: WaitRequest): Promise<WaitResult> {
-  const event = { call_id: request.callId, sender_id: agent.id };
   const parked = agent.step?.parked(request.callId)?.wait;
   const waited = parked ?? (await newWait(agent, request));
+  let movesOn = false;
+  try {
+    return await waitFor(agent, request, waited, parked === undefined);
+  } catch (error) {
+    movesOn = error instanceof MovesOn;
+    throw error;
+  } finally {
+    if (!movesOn && waited.watch !== undefined) unwatch(agent, waited.watch);
+  }
+}
+
+async function waitFor(
+  agent: AgentState,
+  request: WaitRequest,
+  waited: Waited,
+  isNew: boolean,
+): Promise<WaitResult> {
+  const event = { call_id: request.callId, sender_id: agent.id };
   const { ids, unknown } = waited;
-  if (parked === undefined) agent.emit({ type: 'agent.wait.begin', ...event, receiver_ids: ids });
-  const inTime = await untilSettled(agent, waited, request, parked === undefined).catch((error: unknown) => {
+  if (isNew) agent.emit({ type: 'agent.wait.begin', ...event, receiver_ids: ids });
+  const inTime = await untilSettled(agent, waited, request, isNew).catch((error: unknown) => {
     if (!(error instanceof MovesOn)) {
       agent.emit({ type: 'agent.wait.end', ...event, statuses: {}, timed_out: false });
     }
@@ -62,15 +79,30 @@ export async function wait(agent: AgentState, request: WaitRequest): Promise<Wai
 
 /** Whom to wait for, and until when. */
 async function newWait(agent: AgentState, { ids: references, timeoutMs }: WaitRequest): Promise<Waited> {
-  const resolved = await resolveAgents(agent, references, { watch: true });
+  const watch = agent.nextId('requests');
+  const { ids, unknown } = await whom(agent, references, watch).catch((error: unknown) => {
+    // Also where it is the answer that it did not wait for.
+    unwatch(agent, watch);
+    throw error;
+  });
+  const { wait_min_ms: least, wait_max_ms: most, wait_default_ms: usual } = agent.settings.limits;
+  const timeout = Math.min(Math.max(timeoutMs ?? usual, least), most);
+  const isWatched = ids.some((id) => agent.children.get(id)?.isChild !== true);
+  return { ids, unknown, until: Date.now() + timeout, ...(isWatched ? { watch } : {}) };
+}
+
+async function whom(
+  agent: AgentState,
+  references: string[],
+  watch: string,
+): Promise<Pick<Waited, 'ids' | 'unknown'>> {
+  const resolved = await resolveAgents(agent, references, { watch });
   const ids = [...new Set([...resolved.values()].filter((id) => id !== undefined))];
   const unknown = [...resolved].filter(([, id]) => id === undefined).map(([reference]) => reference);
   if (ids.includes(agent.id)) {
     throw new Refused({ code: 'not_permitted', message: 'an agent cannot wait for itself' });
   }
-  const { wait_min_ms: least, wait_max_ms: most, wait_default_ms: usual } = agent.settings.limits;
-  const timeout = Math.min(Math.max(timeoutMs ?? usual, least), most);
-  return { ids, unknown, until: Date.now() + timeout };
+  return { ids, unknown };
 }
 
 function isSatisfied(agent: AgentState, ids: AgentId[], someUnknown: boolean, mode: 'any' | 'all'): boolean {
