@@ -43,6 +43,7 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   limit_wall: EXIT.refusedByLimit,
   limit_runtime: EXIT.refusedByLimit,
   limit_tokens: EXIT.refusedByLimit,
+  limit_operations: EXIT.refusedByLimit,
   timeout: EXIT.ended,
   temporal_unreachable: EXIT.unreachable,
   model_unreachable: EXIT.unreachable,

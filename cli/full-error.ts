@@ -18,6 +18,7 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   limit_wall: 'agents.max_wall_ms sets how long a turn may take.',
   limit_runtime: 'agents.max_runtime_ms sets how long an agent may be idle.',
   limit_tokens: 'agents.max_tokens sets how many tokens a session may use.',
+  limit_operations: 'Ask again when some of what clients have asked for has ended.',
   approval_unavailable: 'Run it on a terminal, or with --detach and `cadre approve`.',
   approval_denied: 'It was not allowed; ask for something else, or ask again.',
   approval_not_found: '`cadre approvals` lists those that are open.',
@@ -47,6 +48,7 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
 /** What may be different the next time, where an error does not say it itself. */
 const MAY_PASS: ReadonlySet<ErrorCode> = new Set([
   'limit_threads',
+  'limit_operations',
   'models_updating',
   'model_unreachable',
   'model_answer_unreadable',

@@ -5,6 +5,7 @@ import {
   isCancellation,
   scheduleActivity,
 } from '@temporalio/workflow';
+import { counted } from '../protocol/counted.ts';
 import { ERROR_CODES } from '../protocol/errors.ts';
 import type {
   AgentSettings,
@@ -132,7 +133,7 @@ export function findEnded(request: EndedRequest): Promise<EndedAnswer> {
   return scheduleActivity<EndedAnswer>('find_ended', [request], {
     startToCloseTimeout: '1 minute',
     retry: { maximumAttempts: READ_ATTEMPTS },
-    summary: `look whether ${request.agents.length} agents still run`,
+    summary: `look whether ${counted(request.agents.length, 'agent')} still run`,
   });
 }
 

@@ -66,7 +66,7 @@ async function handBack(
 
 /** Ends a one-shot root whose turns are used up, though there is news from below. */
 export function outOfTurns(most: number, text: string): TurnOutcome {
-  const message = `The limit of ${most} turns was reached (agents.max_turns), and agents below have reported since.`;
+  const message = `The limit of ${counted(most, 'turn')} was reached (agents.max_turns), and agents below have reported since.`;
   return { status: 'errored', message: `${message} Last answer: ${text}`, code: 'limit_turns' };
 }
 

@@ -15,6 +15,7 @@ test.each([
   ['approval_unavailable', 4],
   ['limit_threads', 5],
   ['limit_tokens', 5],
+  ['limit_operations', 5],
   ['timeout', 6],
   ['temporal_unreachable', 69],
   ['model_unreachable', 69],

@@ -1,3 +1,4 @@
+import { counted } from '../../protocol/counted.ts';
 import type { AgentId, WireStatus } from '../../protocol/index.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
@@ -131,7 +132,10 @@ async function untilSettled(
     if (isNew) agent.report();
     else agent.onChange();
   }
-  const timeout = { ms: Math.max(1, until - Date.now()), summary: `wait for ${ids.length} agents` };
+  const timeout = {
+    ms: Math.max(1, until - Date.now()),
+    summary: `wait for ${counted(ids.length, 'agent')}`,
+  };
   try {
     return await lendingSlot(agent, callId, () => waitInCall(agent, callId, { wait: waited }, over, timeout));
   } finally {

@@ -42,7 +42,7 @@ test.each([
 ])('%j is refused with the place in the call and the reason', (path, reason) => {
   const folder = folderWith({ 'notes.txt': 'text', 'empty.png': '', 'large.png': ' '.repeat(11_000_000) });
   mkdirSync(join(folder, 'sub'));
-  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  execFileSync('/bin/sh', ['-c', `mkfifo '${join(folder, 'pipe')}'`]);
   for (const [tool, args] of [['spawn_agent', {}] as const, ['send_input', { id: 'worker-1' }] as const]) {
     expect(planned(tool, args, path, folder)).toMatchObject({
       kind: 'refused',
