@@ -77,7 +77,9 @@ max_steps = 7
 `,
   );
   const script = `model_providers.script.script="${join(SCRIPTS, 'keys.yaml')}"`;
-  const ended = await home.run(['run', 'what do you see', '-c', 'model_provider=script', '-c', script], {
+  const models = 'model_providers.script.models=["theirs-model"]';
+  const playing = ['-c', 'model_provider=script', '-c', script, '-c', models];
+  const ended = await home.run(['run', 'what do you see', ...playing], {
     cwd: join(repository, 'deep', 'down'),
     env: { MY_API_KEY: 'sk-theirs', COLOR: 'red' },
   });
