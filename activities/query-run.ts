@@ -1,6 +1,5 @@
-import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/client';
-import { type AgentId, CadreError, isUndecodable, type QUERIES } from '../protocol/index.ts';
+import { type Client, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { type AgentId, CadreError, endedUnborn, isUndecodable, type QUERIES } from '../protocol/index.ts';
 
 /** What nobody answers by then has to be tried again. */
 export const DEADLINE_MS = 30_000;
@@ -36,6 +35,12 @@ export async function queryRun<Answer>(
         `Temporal keeps the run ${run_id} of ${agent_id} no longer: its retention time is over.`,
         { hint: 'Start a new agent, and tell it what it has to know.', cause },
       );
+    }
+    if (cause instanceof ServiceError && endedUnborn(String(cause.cause))) {
+      throw new CadreError('agent_not_resumable', `Agent ${agent_id} was ended before it began.`, {
+        hint: 'Start another one.',
+        cause,
+      });
     }
     throw new CadreError(
       'internal',

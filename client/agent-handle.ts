@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import {
   type AgentEvent,
@@ -26,6 +25,7 @@ import { closeBelow } from './close-below.ts';
 import { asEnded, withoutLost } from './ended-view.ts';
 import { startFork } from './fork.ts';
 import { operate } from './operate.ts';
+import { Pace, Patience } from './polling.ts';
 import { bringBack } from './resume.ts';
 import { retriesOf } from './retries.ts';
 import type {
@@ -40,11 +40,6 @@ import type {
   SessionResult,
   WaitOptions,
 } from './types.ts';
-
-const POLL_FIRST_MS = 60;
-const POLL_MOST_MS = 500;
-/** Whoever waits takes nobody for gone that has not answered only once or twice. */
-const SILENCES = 3;
 
 /** One agent, reached through Temporal. */
 export class AgentHandle implements Agent {
@@ -83,7 +78,7 @@ export class AgentHandle implements Agent {
       before = await this.#line.update(UPDATES.shutdown, reason === undefined ? {} : { reason });
     } catch (error) {
       if (error instanceof CadreError && error.code === 'agent_closed') {
-        const { status, message } = await this.status();
+        const { status, message } = await this.status().catch(asUnborn);
         const closed = await closeBelow(this.#client, this.id, (id) => new AgentHandle(this.#client, id));
         return { status, ...(message === undefined ? {} : { message }), closed };
       }
@@ -151,18 +146,13 @@ export class AgentHandle implements Agent {
 
   async wait({ timeoutMs, signal }: WaitOptions = {}): Promise<AgentView | undefined> {
     const end = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs;
-    let silences = 0;
-    for (let pause = POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, POLL_MOST_MS)) {
-      const view = await this.status().catch((error: unknown) => {
-        // A worker that has just come, or is busy, answers the next time.
-        if (!isSilence(error) || ++silences >= SILENCES) throw error;
-        return undefined;
-      });
-      if (view !== undefined) silences = 0;
+    const patience = new Patience();
+    for (const pace = new Pace(signal); ; ) {
+      const view = await patience.answer(this.status());
       if (view?.is_final === true) return view;
       const left = end - Date.now();
-      if (left <= 0 || signal?.aborted === true) return undefined;
-      await pauseFor(Math.min(pause, left), signal);
+      if (left <= 0 || pace.isOver) return undefined;
+      await pace.pause(left);
     }
   }
 
@@ -170,41 +160,39 @@ export class AgentHandle implements Agent {
     options: { after?: number; follow?: boolean; signal?: AbortSignal } = {},
   ): AsyncGenerator<AgentEvent> {
     let after = options.after ?? 0;
-    for (let pause = POLL_FIRST_MS; ; ) {
+    for (const pace = new Pace(options.signal); ; ) {
       // Asked before the events, so that those of the end are not missed.
       const ended = (await this.#line.describe()).status.name !== 'RUNNING';
       const page = await this.#line.query<EventsPage>(QUERIES.events, { after });
       yield* page.events;
       after = page.next;
       if (page.events.length > 0) {
-        pause = POLL_FIRST_MS;
+        pace.news();
         continue;
       }
-      if (ended || options.follow !== true || options.signal?.aborted === true) return;
-      await pauseFor(pause, options.signal);
-      pause = Math.min(pause * 1.5, POLL_MOST_MS);
+      if (ended || options.follow !== true || pace.isOver) return;
+      await pace.pause();
     }
   }
 
   async *statuses({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<AgentView> {
     let last = '';
-    for (let pause = POLL_FIRST_MS; signal?.aborted !== true; ) {
+    for (const pace = new Pace(signal); !pace.isOver; ) {
       const view = await this.status();
       const stands = JSON.stringify([view.status, view.turn, view.closed, view.queued, view.waiting_for]);
       if (stands !== last) {
         last = stands;
-        pause = POLL_FIRST_MS;
+        pace.news();
         yield view;
       }
       if (view.closed) return;
-      await pauseFor(pause, signal);
-      pause = Math.min(pause * 1.5, POLL_MOST_MS);
+      await pace.pause();
     }
   }
 
   async *agents({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<AgentView> {
     const seen = new Set<AgentId>();
-    for (let pause = POLL_FIRST_MS; signal?.aborted !== true; ) {
+    for (const pace = new Pace(signal); !pace.isOver; ) {
       const ended = (await this.#line.describe()).status.name !== 'RUNNING';
       const fresh = (await this.tree()).agents.filter((view) => !seen.has(view.agent_id));
       for (const view of fresh) {
@@ -212,8 +200,8 @@ export class AgentHandle implements Agent {
         yield view;
       }
       if (ended) return;
-      pause = fresh.length > 0 ? POLL_FIRST_MS : Math.min(pause * 1.5, POLL_MOST_MS);
-      await pauseFor(pause, signal);
+      if (fresh.length > 0) pace.news();
+      await pace.pause();
     }
   }
 
@@ -236,10 +224,8 @@ export class AgentHandle implements Agent {
   }
 }
 
-function isSilence(error: unknown): boolean {
-  return error instanceof CadreError && error.code === 'no_worker';
-}
-
-async function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {});
+/** How an agent stands of which no worker has seen anything before it was ended. */
+function asUnborn(error: unknown): Pick<AgentView, 'status' | 'message'> {
+  if (!(error instanceof CadreError) || error.code !== 'agent_not_resumable') throw error;
+  return { status: 'errored', message: error.message };
 }

@@ -13,6 +13,7 @@ import {
   CadreError,
   ERROR_CODES,
   type ErrorCode,
+  endedUnborn,
   missingKeyHint,
   sealedReason,
 } from '../protocol/index.ts';
@@ -28,7 +29,8 @@ const UNAVAILABLE = 14;
 
 /** The same for a question to an agent, which takes a worker to be answered. */
 export function translateAnswer(error: unknown, agent: AgentId): CadreError {
-  const code = grpcError(error)?.code;
+  const { code, details = '' } = grpcError(error) ?? {};
+  if (code === FAILED_PRECONDITION && endedUnborn(details)) return unborn(agent, error);
   if (code === DEADLINE_EXCEEDED || code === FAILED_PRECONDITION || code === CANCELLED) {
     return noWorker(agent, error);
   }
@@ -73,6 +75,14 @@ export function requireKey<T>(agent: AgentId, answer: T): T {
 /** Whether nobody has answered in time. */
 export function isLate(error: unknown): boolean {
   return grpcError(error)?.code === DEADLINE_EXCEEDED;
+}
+
+function unborn(agent: AgentId, cause: unknown): CadreError {
+  const message = `agent ${agent} was ended from outside before it began: it has done nothing.`;
+  return new CadreError('agent_not_resumable', message, {
+    hint: 'Start another one; what it was to do stands in its first event in the Temporal Web UI.',
+    cause,
+  });
 }
 
 const LOST = new Set([CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE, UNIMPLEMENTED]);

@@ -1,12 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError, type Operate, type OperateAnswer, type OperateOutcome } from '../protocol/index.ts';
 import { QUERIES, UPDATES } from '../protocol/messages.ts';
 import type { AgentLine } from './agent-line.ts';
-
-const POLL_FIRST_MS = 60;
-const POLL_MOST_MS = 500;
-/** Nobody is taken for gone that has not answered only once or twice. */
-const SILENCES = 3;
+import { Pace, Patience } from './polling.ts';
 
 /** Between so many looks it is made sure that the agent is still there. */
 const DESCRIBE_EVERY = 20;
@@ -20,17 +15,10 @@ export interface Outcome {
 /** Asks an agent for something that takes time, and looks until it is done. */
 export async function operate(line: AgentLine, request: Operate): Promise<Outcome> {
   const { operation_id } = await line.update<OperateAnswer>(UPDATES.operate, request);
-  let silences = 0;
-  let looks = 0;
-  for (let pause = POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, POLL_MOST_MS)) {
-    const outcome = await line
-      .query<OperateOutcome>(QUERIES.outcome, { operation_id })
-      .catch((error: unknown) => {
-        const isSilent = error instanceof CadreError && error.code === 'no_worker';
-        if (!isSilent || ++silences >= SILENCES) throw error;
-        return undefined;
-      });
-    if (outcome !== undefined) silences = 0;
+  const patience = new Patience();
+  const pace = new Pace();
+  for (let looks = 0; ; await pace.pause()) {
+    const outcome = await patience.answer(line.query<OperateOutcome>(QUERIES.outcome, { operation_id }));
     if (outcome?.state === 'pending' && ++looks % DESCRIBE_EVERY === 0) await requireOpen(line);
     if (outcome?.state === 'done') return { success: outcome.success, output: outcome.output };
     if (outcome?.state === 'unknown') {
@@ -38,7 +26,6 @@ export async function operate(line: AgentLine, request: Operate): Promise<Outcom
         hint: `Look at what happened: cadre events ${line.id}`,
       });
     }
-    await sleep(pause);
   }
 }
 

@@ -46,6 +46,11 @@ export interface SnapshotPage {
   page: ItemsPage;
 }
 
+/** Whether the server says that an execution has ended of which no worker has ever seen anything. */
+export function endedUnborn(reason: string): boolean {
+  return /closed before WorkflowTaskStarted/i.test(reason);
+}
+
 /**
  * Looks for what an agent was, from its newest run back: a run that could not bring it back only leads further.
  *

@@ -58,3 +58,17 @@ test('closing an ended root closes what it has left, leaf first; a second time t
   expect(await ended(session, 'default-1')).toBe('COMPLETED');
   await eventually(async () => expect((await cadre.get(session.id).close()).closed).toEqual([]));
 });
+
+test('of an agent that was ended before it began all say so, and closing it has nothing to close', async () => {
+  const settings = { model: 'm', provider: 'p', working_directory: '/tmp' };
+  const agent = await cadre.start({ task: 'never', queue: 'nobody-works-for-it', settings });
+  await worker().client.workflow.getHandle(agent.id).terminate('by a person');
+  const unborn = { code: 'agent_not_resumable', message: expect.stringContaining('before it began') };
+  await expect(agent.status()).rejects.toMatchObject(unborn);
+  await expect(agent.resume()).rejects.toMatchObject(unborn);
+  expect(await agent.close()).toEqual({
+    status: 'errored',
+    message: expect.stringContaining('before it began'),
+    closed: [],
+  });
+});
