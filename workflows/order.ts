@@ -1,4 +1,5 @@
 import type { AgentId, Mail, Operate } from '../protocol/index.ts';
+import { jsonBytes } from './carried-text.ts';
 
 /** What handlers leave for the agent to act on. */
 export type Order =
@@ -15,7 +16,7 @@ export type Order =
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };
 
-/** About as many bytes as orders take that nobody has followed yet: mostly none. */
+/** As many bytes as orders take that nobody has followed yet: mostly none. */
 export function bytesOfOrders(orders: readonly Order[]): number {
-  return orders.length === 0 ? 0 : JSON.stringify(orders).length;
+  return orders.length === 0 ? 0 : jsonBytes(orders);
 }
