@@ -1,4 +1,4 @@
-import type { AgentId, Mail, Operate } from '../protocol/index.ts';
+import type { AgentId, Mail, Operate, SlotRequest } from '../protocol/index.ts';
 import { jsonBytes } from './carried-text.ts';
 
 /** What handlers leave for the agent to act on. */
@@ -13,6 +13,8 @@ export type Order =
   | { type: 'refused_input'; from: AgentId; id: string }
   /** At the root: another agent supposes that this one has ended without saying so. */
   | { type: 'suspicion'; id: AgentId }
+  /** At the root: no slot is free, and one that holds one may be gone; what was asked for is asked again then. */
+  | { type: 'no_slot'; request?: SlotRequest }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };
 
