@@ -11,6 +11,7 @@ import {
   type Wire,
 } from '../protocol/index.ts';
 import { AgentSettingsStore } from './agent-settings.ts';
+import { checkImages } from './check-images.ts';
 import { findEnded } from './find-ended.ts';
 import { ConversationCache } from './model/conversation-cache.ts';
 import { createModelActivity } from './model/model.ts';
@@ -85,6 +86,7 @@ export function createActivities(deps: ActivityDeps) {
     read_items: createReadItems(deps.client),
     find_closed_agent: createFindClosedAgent(deps.client),
     find_ended: findEnded(deps.client),
+    check_images: checkImages,
   };
   return {
     ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),

@@ -160,6 +160,15 @@ export interface EndedAnswer {
   ended: AgentId[];
 }
 
+/** Which of these files can a model not be shown? Paths begin in `directory`. */
+export interface ImagesRequest {
+  directory: string;
+  images: { path: string; sha256?: string | undefined }[];
+}
+export interface ImagesAnswer {
+  problems: { path: string; reason: string }[];
+}
+
 /** Activities that are not tools. Tools are activities under their own names, `ToolRequest` to `ToolAnswer`. */
 export interface CoreActivities {
   model(request: Wire<ModelRequest>): Promise<ModelAnswer>;
@@ -170,4 +179,5 @@ export interface CoreActivities {
   read_items(request: ItemsRequest): Promise<ItemsAnswer>;
   find_closed_agent(request: ClosedAgentRequest): Promise<ClosedAgentAnswer>;
   find_ended(request: EndedRequest): Promise<EndedAnswer>;
+  check_images(request: ImagesRequest): Promise<ImagesAnswer>;
 }

@@ -14,6 +14,8 @@ import type {
   EndedRequest,
   ErrorBody,
   ErrorCode,
+  ImagesAnswer,
+  ImagesRequest,
   ItemsAnswer,
   ItemsRequest,
   ModelAnswer,
@@ -133,6 +135,16 @@ export function findEnded(request: EndedRequest): Promise<EndedAnswer> {
     startToCloseTimeout: '1 minute',
     retry: { maximumAttempts: READ_ATTEMPTS },
     summary: `look whether ${request.agents.length} agents still run`,
+  });
+}
+
+export function checkImages({ directory, images }: ImagesRequest): Promise<ImagesAnswer> {
+  const request = { directory, images: images.map(({ path, sha256 }) => ({ path, sha256 })) };
+  return scheduleActivity<ImagesAnswer>('check_images', [request], {
+    startToCloseTimeout: '1 minute',
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 5 },
+    summary: `look at ${images.length} images`,
   });
 }
 

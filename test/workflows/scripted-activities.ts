@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { checkImages } from '../../activities/check-images.ts';
 import { findEnded } from '../../activities/find-ended.ts';
 import type { ReadItems } from '../../activities/model/conversation-cache.ts';
 import { conversationReader } from '../../activities/model/read-conversation.ts';
@@ -118,6 +119,7 @@ export function scriptedActivities(plays: Plays, client: Client) {
       return { ok: false, error: { code: 'agent_not_found', message } };
     },
     find_ended: findEnded(client),
+    check_images: checkImages,
     plan_call: async ({ call }: Wire<PlanRequest>) =>
       planOf({ name: call.name, args: JSON.parse(call.arguments) }, call.call_id),
     look: (request: Wire<ToolRequest>) => beating(() => tool(request)),

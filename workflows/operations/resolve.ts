@@ -1,5 +1,5 @@
 import { AGENT_ID_MAX, isAgentId, sessionOf } from '../../protocol/ids.ts';
-import type { AgentId, Lookup } from '../../protocol/index.ts';
+import type { AgentId, AgentView, Lookup } from '../../protocol/index.ts';
 import { isFinal } from '../../protocol/status.ts';
 import { lengthProblem } from '../../protocol/text-length.ts';
 import type { AgentState } from '../agent-state.ts';
@@ -65,6 +65,12 @@ function requireLength(reference: string): void {
     message: `the id of an agent is ${problem}: ${JSON.stringify(reference.slice(0, 40))}…`,
     hint: 'Give an id as spawn_agent or list_active_agents has told it.',
   });
+}
+
+/** How an agent of this session stands, as the root knows it. */
+export async function viewOfAgent(agent: AgentState, id: AgentId): Promise<AgentView | undefined> {
+  const [found] = await lookup(agent, [id], undefined);
+  return found?.report?.view;
 }
 
 function ownAgent(agent: AgentState, reference: string): AgentId | undefined {

@@ -4,8 +4,9 @@ import { SIGNALS } from '../../protocol/messages.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
 import { OUTSIDE } from '../standing.ts';
+import { hasImages, requireImages } from './images.ts';
 import { Refused } from './refused.ts';
-import { needsSlot, resolveAgent } from './resolve.ts';
+import { needsSlot, resolveAgent, viewOfAgent } from './resolve.ts';
 import { releaseSlot, reserveFor } from './slot.ts';
 import { LeftBehind, uncut } from './uncut.ts';
 
@@ -24,6 +25,10 @@ export async function send(agent: AgentState, request: SendRequest): Promise<{ s
   agent.emit({ type: 'agent.input.begin', ...event });
   try {
     requireReceiver(agent, receiver);
+    if (hasImages(request.content)) {
+      const view = await viewOfAgent(agent, receiver);
+      if (view !== undefined) await requireImages(request.content, view.working_directory);
+    }
     // From the reservation on nothing may be cut in two, or the slot would be kept for an input that never comes.
     return await uncut(agent, `The input for ${receiver}`, async () => {
       const submissionId = await reserveAndSend(agent, receiver, request);

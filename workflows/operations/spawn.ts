@@ -11,6 +11,7 @@ import { MovesOn } from '../step-under-way.ts';
 import { noticeDeath } from './death.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { forkOf } from './fork-context.ts';
+import { requireImages } from './images.ts';
 import { requireFitting } from './note.ts';
 import { Refused } from './refused.ts';
 import { cancelSpawn, reserveForSpawn } from './slot.ts';
@@ -63,6 +64,7 @@ async function start(
   }
   if (request.note !== undefined) requireFitting(request.note);
   const { settings, description } = await effectiveSettings(agent, request);
+  await requireImages(request.content, settings.working_directory);
   const id = chooseId(agent, settings.role, request.name);
   const { note: given } = request;
   const note = given === undefined ? fittingNote(defaultNote(settings, description)) : normalizeNote(given);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { openOrdinaryFile } from '../../tools/ordinary-path.ts';
 
 /** The largest image that is sent to a model, in bytes. */
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
@@ -31,10 +31,13 @@ async function readImage(path: string): Promise<{ bytes: Buffer; type: string }>
 }
 
 async function readBounded(path: string): Promise<Buffer> {
-  const file = await open(path, 'r');
+  const { file, stats } = await openOrdinaryFile(path).catch((error: Error) => {
+    // Whoever tells of it names the path itself.
+    throw new Error(error.message.replace(`${path} `, 'it ').replace(/\.$/, ''), { cause: error });
+  });
   try {
-    const { size } = await file.stat();
-    if (size > IMAGE_BYTES_MAX) throw new Error(`it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`);
+    if (stats.size > IMAGE_BYTES_MAX)
+      throw new Error(`it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`);
     return await file.readFile();
   } finally {
     await file.close();
