@@ -11,25 +11,34 @@ import {
 
 /** Codes of gRPC that stay what they are, however often one asks: it is wrong, forbidden, or not possible. */
 const FOR_GOOD: ReadonlySet<number> = new Set([3, 7, 9, 12, 16]);
+/** What is ended may just have started others, which the server lists a moment later. */
+const LOOKS = 3;
 
 /**
- * Ends an agent and all below it that still run, deepest first: what a workflow cannot do itself. One that cannot be
- * ended leaves none of the others running.
+ * Ends an agent and all below it that still run: what a workflow cannot do itself. One that cannot be ended leaves none
+ * of the others running. Parents go first: one that hears of the end of a child in its last moment no longer counts it
+ * among what was open when it ended itself, and what a recursive resume brings back is just that.
  */
 export function terminateAgents(client: Client) {
   return async (request: TerminateRequest): Promise<TerminateAnswer> => {
     const { agent_id: id, reason, only_below: onlyBelow = false, known = [] } = request;
-    const agents = new Set([...known, ...(await runningBelow(client, id)), ...(onlyBelow ? [] : [id])]);
+    const seen = new Set<AgentId>();
     const terminated: AgentId[] = [];
     const problems = new Map<AgentId, unknown>();
-    for (const agent of [...agents].sort((a, b) => depthOf(b) - depthOf(a))) {
-      try {
-        await client.workflow.getHandle(agent).terminate(reason);
-        terminated.push(agent);
-      } catch (error) {
-        if (!(error instanceof WorkflowNotFoundError)) problems.set(agent, error);
+    for (let look = 0, named = onlyBelow ? known : [id, ...known]; look < LOOKS; look++, named = []) {
+      const fresh = [...new Set([...named, ...(await runningBelow(client, id))])].filter((a) => !seen.has(a));
+      if (fresh.length === 0) break;
+      for (const agent of fresh.sort((a, b) => depthOf(a) - depthOf(b))) {
+        seen.add(agent);
+        try {
+          await client.workflow.getHandle(agent).terminate(reason);
+          terminated.push(agent);
+        } catch (error) {
+          if (!(error instanceof WorkflowNotFoundError)) problems.set(agent, error);
+        }
       }
     }
+    terminated.sort((a, b) => depthOf(b) - depthOf(a));
     if (problems.size > 0) throw failureOf(terminated, problems);
     return { terminated };
   };

@@ -154,6 +154,7 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     () => import('./commands/ps.ts'),
   )
     .option('--all', 'closed ones, too')
+    .option('--orphans', 'only those that run on though somebody above them was ended from outside')
     .addOption(new Option('--status <status>', 'only those of this status').choices(LISTED_STATUSES))
     .option('--role <role>', 'only those of this role')
     .option('--limit <n>', 'at most so many', positiveInteger);

@@ -22,6 +22,8 @@ import {
   UPDATES,
 } from '../protocol/index.ts';
 import { AgentLine } from './agent-line.ts';
+import { closeBelow } from './close-below.ts';
+import { asEnded, withoutLost } from './ended-view.ts';
 import { startFork } from './fork.ts';
 import { operate } from './operate.ts';
 import { bringBack } from './resume.ts';
@@ -82,7 +84,8 @@ export class AgentHandle implements Agent {
     } catch (error) {
       if (error instanceof CadreError && error.code === 'agent_closed') {
         const { status, message } = await this.status();
-        return { status, ...(message === undefined ? {} : { message }), closed: [] };
+        const closed = await closeBelow(this.#client, this.id, (id) => new AgentHandle(this.#client, id));
+        return { status, ...(message === undefined ? {} : { message }), closed };
       }
       throw error;
     }
@@ -105,7 +108,10 @@ export class AgentHandle implements Agent {
     const tree = await this.#line.query<TreeView>(QUERIES.tree);
     const [own, ...others] = tree.agents;
     if (own === undefined) return tree;
-    if (tree.partial !== true) return { ...tree, agents: [asEnded(own, execution.name), ...others] };
+    if (tree.partial !== true) {
+      const end = asEnded(own, execution.name);
+      return { ...tree, agents: [end, ...(end === own ? others : await withoutLost(this.#client, others))] };
+    }
     const children = await Promise.all(
       own.children.map((id) => new AgentHandle(this.#client, id, this.#keys).status()),
     );
@@ -232,13 +238,6 @@ export class AgentHandle implements Agent {
 
 function isSilence(error: unknown): boolean {
   return error instanceof CadreError && error.code === 'no_worker';
-}
-
-/** A view that its workflow can no longer correct: it was ended from outside. */
-function asEnded(view: AgentView, execution: string): AgentView {
-  if (view.closed || execution === 'RUNNING' || execution === 'COMPLETED') return view;
-  const message = `ended from outside (${execution.toLowerCase().replaceAll('_', ' ')})`;
-  return { ...view, status: 'errored', message, is_final: true, closed: true };
 }
 
 async function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {

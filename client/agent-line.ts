@@ -46,7 +46,7 @@ export class AgentLine {
           'internal',
           `agent ${this.id} was ended from outside (${status.name.toLowerCase()})`,
           {
-            hint: 'Somebody ended its workflow with Temporal’s own tools; what it had done is in its items.',
+            hint: `Somebody ended its workflow with Temporal’s own tools; what it had done is in its items. Bring it back with: cadre resume ${this.id} --recursive`,
             cause: error,
           },
         );

@@ -1,4 +1,4 @@
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import {
   defineSearchAttributeKey,
   SearchAttributeType,
@@ -7,7 +7,9 @@ import {
 import {
   type AgentId,
   depthOf,
+  missingAbove,
   nameOf,
+  orphansOf,
   parentOf,
   type Source,
   STATUSES,
@@ -20,6 +22,7 @@ import type { AgentSummary, ListFilter } from './types.ts';
 
 /** The list of agents, from search attributes and memo; what the namespace does not index is told from the id. */
 export async function listAgents(client: Client, filter: ListFilter): Promise<AgentSummary[]> {
+  if (filter.orphans === true) return listOrphans(client, filter);
   const agents: AgentSummary[] = [];
   // The newest come first: further runs of an agent are lives that it has left behind.
   const seen = new Set<string>();
@@ -27,12 +30,37 @@ export async function listAgents(client: Client, filter: ListFilter): Promise<Ag
     if (seen.has(execution.workflowId)) continue;
     seen.add(execution.workflowId);
     const summary = summaryOf(execution);
-    if (filter.status !== undefined && summary.status !== filter.status) continue;
-    if (filter.role !== undefined && summary.role !== filter.role) continue;
-    agents.push(summary);
+    if (matches(summary, filter)) agents.push(summary);
     if (agents.length >= (filter.limit ?? Number.POSITIVE_INFINITY)) break;
   }
   return agents;
+}
+
+/** Those that run on though somebody above them has ended: to see that takes the whole list. */
+async function listOrphans(client: Client, filter: ListFilter): Promise<AgentSummary[]> {
+  const { session } = filter;
+  const running = await listAgents(client, session === undefined ? {} : { session });
+  const ids = running.map(({ agent_id: id }) => id);
+  const ended: AgentId[] = [];
+  for (const id of missingAbove(ids)) if (await hasEnded(client, id)) ended.push(id);
+  const orphans = new Set(orphansOf(ids, ended));
+  return running
+    .filter((summary) => orphans.has(summary.agent_id) && matches(summary, filter))
+    .slice(0, filter.limit);
+}
+
+/** The list is a moment behind. */
+async function hasEnded(client: Client, id: AgentId): Promise<boolean> {
+  try {
+    return (await client.workflow.getHandle(id).describe()).status.name !== 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return true;
+    throw error;
+  }
+}
+
+function matches({ status, role }: AgentSummary, filter: ListFilter): boolean {
+  return (filter.status ?? status) === status && (filter.role ?? role) === role;
 }
 
 function queryOf({ all, session }: ListFilter): string {

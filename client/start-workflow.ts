@@ -4,6 +4,7 @@ import {
   type AgentInput,
   CadreError,
   LARGE_MESSAGE_HINT,
+  priorityOf,
   searchAttributesOf,
   sizeProblem,
   WORKFLOW_TYPE,
@@ -25,6 +26,7 @@ export async function startRoot(client: Client, queue: string, input: AgentInput
     taskQueue: queue,
     args: [input],
     workflowIdReusePolicy: restore?.kind === 'resume' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
+    priority: { priorityKey: priorityOf(identity) },
     memo: { task: identity.task, note: note ?? null, source: identity.source.kind },
     typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
       typeof value === 'number'

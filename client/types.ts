@@ -104,6 +104,8 @@ export interface SessionResult {
 export interface ListFilter {
   /** Closed ones too. */
   all?: boolean;
+  /** Only those that run on though somebody above them was ended from outside; `all` means nothing then. */
+  orphans?: boolean;
   status?: Status;
   role?: string;
   session?: AgentId;

@@ -19,6 +19,7 @@ export * from './message-size.ts';
 export * from './messages.ts';
 export * from './model-retry.ts';
 export * from './note.ts';
+export * from './orphans.ts';
 export * from './reasoning-efforts.ts';
 export * from './rehearsal.ts';
 export * from './restore.ts';

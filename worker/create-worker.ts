@@ -4,6 +4,7 @@ import { createActivities } from '../activities/index.ts';
 import { dataConverter } from '../codec/index.ts';
 import { CadreError, type ConnectOptions } from '../protocol/index.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
+import { Sweeper } from './sweeper.ts';
 import type { CadreWorker, WorkerOptions } from './types.ts';
 import { workflowCode } from './workflow-code.ts';
 
@@ -70,11 +71,18 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     if (options.connection === undefined) await connection.close();
     throw translated(error, namespace);
   });
+  const { queue } = options;
+  const stopped = new AbortController();
+  const sweeper = new Sweeper({ client, queue, log: (line) => options.onLog?.(`WARN ${line}`) });
+  // Who only answers does not work for the queue.
+  const sweeping = options.workflowsOnly === true ? undefined : sweeper.run(stopped.signal);
   const done = worker.run().finally(async () => {
+    stopped.abort();
+    await sweeping;
     if (options.connection === undefined) await connection.close();
   });
   return {
-    queue: options.queue,
+    queue,
     done,
     async stop() {
       if (worker.getState() === 'RUNNING') worker.shutdown();

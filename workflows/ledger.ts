@@ -75,7 +75,8 @@ function isWorthALook({ tree }: AgentState): boolean {
 function bury(root: AgentState, id: AgentId): void {
   const { tree } = root;
   if (tree === undefined) return;
-  if (tree.lost(id, OUTSIDE, Date.now())) {
+  // A session that ends in good order keeps what its agents ended with, also of one that has to be terminated.
+  if (tree.lost(id, OUTSIDE, Date.now(), root.closing?.keepStatus)) {
     tellWatchers(root, id);
     tree.watches.forget(id);
     tree.approvals.forget(id);

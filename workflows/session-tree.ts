@@ -115,22 +115,17 @@ export class SessionTree {
   /**
    * An agent that can report no more.
    *
+   * @param keepsStatus it had come to the end of its turn, and what it ended with holds
    * @returns whether that is news
    */
-  lost(id: AgentId, reason: string, now: number): boolean {
+  lost(id: AgentId, reason: string, now: number, keepsStatus = false): boolean {
     const report = this.#reports.get(id);
     if (report === undefined || report.view.closed) return false;
     this.budget.lost(id);
     const at = new Date(now).toISOString();
-    const view: AgentView = {
-      ...report.view,
-      status: 'errored',
-      message: reason,
-      is_final: true,
-      closed: true,
-      status_since: at,
-      updated_at: at,
-    };
+    const holds = keepsStatus && report.view.is_final;
+    const end = holds ? {} : ({ status: 'errored', message: reason, status_since: at } as const);
+    const view: AgentView = { ...report.view, ...end, is_final: true, closed: true, updated_at: at };
     this.#reports.set(id, { ...report, view, seq: endOfLife(report.seq) });
     return true;
   }

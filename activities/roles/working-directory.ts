@@ -11,14 +11,13 @@ import { ApprovalNeeded } from '../tools/approval-needed.ts';
  */
 export async function findWorkingDirectory(wanted: string | undefined, parents: string): Promise<string> {
   if (wanted === undefined) return parents;
-  if (wanted.includes('\0'))
-    throw new CadreError('invalid_arguments', 'The working_directory contains a NUL byte.');
+  if (wanted.includes('\0')) throw unusable('The working_directory contains a NUL byte.');
   const path = resolve(parents, wanted.replace(/^~(?=\/|$)/, homedir()));
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) => {
-    throw new CadreError('invalid_arguments', `The working_directory ${path} ${reasonOf(error)}.`);
+    throw unusable(`The working_directory ${path} ${reasonOf(error)}.`);
   });
   if (!(await stat(real)).isDirectory()) {
-    throw new CadreError('invalid_arguments', `The working_directory ${path} is not a folder.`);
+    throw unusable(`The working_directory ${path} is not a folder.`);
   }
   const realParents = await realpath(parents).catch(() => join(parents));
   return real === realParents ? parents : real;
@@ -45,6 +44,12 @@ export function directoryApproval(
       hint: 'Leave working_directory out and name the folder in the task instead.',
     },
   );
+}
+
+function unusable(message: string): CadreError {
+  return new CadreError('invalid_arguments', message, {
+    hint: 'Name a folder that exists, or leave working_directory out: the new agent works in yours then.',
+  });
 }
 
 function reasonOf(error: NodeJS.ErrnoException): string {

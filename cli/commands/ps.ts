@@ -8,11 +8,12 @@ import { atWorkplace } from '../workplace.ts';
 export default function ps(
   invocation: Invocation,
   _args: [],
-  { all, status, role, limit }: Pick<ListFilter, 'all' | 'status' | 'role' | 'limit'>,
+  { all, orphans, status, role, limit }: Pick<ListFilter, 'all' | 'orphans' | 'status' | 'role' | 'limit'>,
 ): Promise<ExitCode> {
   return atWorkplace(invocation, async (place) => {
     const filter: ListFilter = {
       ...(all === undefined ? {} : { all }),
+      ...(orphans === undefined ? {} : { orphans }),
       ...(status === undefined ? {} : { status }),
       ...(role === undefined ? {} : { role }),
       ...(limit === undefined ? {} : { limit }),

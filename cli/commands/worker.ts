@@ -7,6 +7,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Output } from '../output.ts';
+import { nothingRuns } from '../serving/nothing-runs.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
 import { Serving } from '../serving/serving.ts';
 import { Workplace } from '../workplace.ts';
@@ -48,7 +49,7 @@ async function serveSession(place: Workplace, session: SessionId, signal: AbortS
   const serving = new Serving(place.session(session), 'act', place.surroundings);
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   try {
-    await Promise.race([untilClosed(place, session, signal), serving.failed, stopped]);
+    await Promise.race([untilNothingRuns(place, session, signal), serving.failed, stopped]);
   } finally {
     await serving.stop();
   }
@@ -56,15 +57,12 @@ async function serveSession(place: Workplace, session: SessionId, signal: AbortS
 
 const LOOK_MS = 1_000;
 
-async function untilClosed(place: Workplace, session: SessionId, signal: AbortSignal): Promise<void> {
+async function untilNothingRuns(place: Workplace, session: SessionId, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const closed = await place.link
-      .reach(async (client) => (await client.get(session).describe()).closed)
-      .catch((error: unknown) => {
-        if (error instanceof CadreError && error.code === 'agent_not_found') return true;
-        return false;
-      });
-    if (closed) return;
+    const over = await nothingRuns(place, session).catch(
+      (error: unknown) => error instanceof CadreError && error.code === 'agent_not_found',
+    );
+    if (over) return;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }

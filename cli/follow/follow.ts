@@ -102,7 +102,13 @@ export async function follow(
   const watching = feed.run(stop.signal);
   try {
     const first = await Promise.race([
-      ended(place, session).then((result) => ({ result })),
+      ended(place, session)
+        .catch(async (error: unknown) => {
+          // The workers of a queue look for such themselves.
+          if (serving !== undefined) await closeWhatIsLeft(place, session);
+          throw error;
+        })
+        .then((result) => ({ result })),
       left,
       ...(serving === undefined ? [] : [serving.failed]),
     ]);
@@ -141,6 +147,15 @@ async function ended(place: Workplace, session: SessionId): Promise<SessionResul
       await sleep(1_000);
     }
   }
+}
+
+/** A root that was ended from outside has closed nobody, and when this process has gone nobody works for the rest. */
+async function closeWhatIsLeft(place: Workplace, session: SessionId): Promise<void> {
+  const closing = place.link.reach(async (client) => {
+    const root = client.get(session);
+    if ((await root.describe()).closed) await root.close();
+  });
+  await closing.catch(() => {});
 }
 
 function interrupt(place: Workplace, session: SessionId): Promise<void> {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError, type SessionId } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { localQueue, type Workplace } from '../workplace.ts';
+import { nothingRuns } from './nothing-runs.ts';
 import { Serving } from './serving.ts';
 import type { SessionRecord } from './session-files.ts';
 
@@ -59,7 +60,7 @@ export async function serveAllSessions(
 /** One that is not there may be about to start: its record is written first. */
 async function isClosed(place: Workplace, { session_id: id, started_at }: SessionRecord): Promise<boolean> {
   try {
-    return (await place.link.reach((client) => client.get(id).describe())).closed;
+    return await nothingRuns(place, id);
   } catch (error) {
     const isMissing = error instanceof CadreError && error.code === 'agent_not_found';
     return isMissing && !(Date.now() - Date.parse(started_at) < STARTS_WITHIN_MS);

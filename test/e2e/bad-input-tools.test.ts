@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Item } from '../../protocol/index.ts';
@@ -13,6 +13,7 @@ const home = new CadreHome();
 beforeAll(() => {
   mkdirSync(home.folder, { recursive: true });
   writeFileSync(join(home.folder, 'README.md'), 'hello\n');
+  symlinkSync('/', join(home.folder, 'out'));
 });
 afterAll(() => home.remove());
 
@@ -32,6 +33,14 @@ const TOLD: Record<string, { code: string; message: RegExp }> = {
   model: { code: 'unknown_model', message: /imaginary/ },
   nobody: { code: 'invalid_arguments', message: /ids/ },
   negative: { code: 'invalid_arguments', message: /timeout_ms/ },
+  zero: { code: 'invalid_arguments', message: /timeout_ms/ },
+  blank: { code: 'invalid_arguments', message: /message/ },
+  no_items: { code: 'invalid_arguments', message: /items/ },
+  field: { code: 'invalid_arguments', message: /mood/ },
+  nowhere: { code: 'invalid_arguments', message: /nowhere/ },
+  file: { code: 'invalid_arguments', message: /README\.md/ },
+  link: { code: 'approval_unavailable', message: /./ },
+  other: { code: 'agent_not_found', message: /a0k3v9x2m4qd7/ },
   stranger: { code: 'agent_not_found', message: /a0k3v9x2m4qd7/ },
   unknown: { code: 'agent_not_found', message: /nobody-1/ },
   coffee: { code: 'unknown_tool', message: /make_coffee/ },
@@ -55,7 +64,7 @@ test.concurrent.each(['responses', 'chat'] as const)(
       for (const [call, { code, message }] of Object.entries(TOLD)) {
         const { error } = told[call];
         expect(error, call).toMatchObject({ code, message: expect.stringMatching(message) });
-        expect(error.hint, call).toMatch(/\S/);
+        expect(error.hint ?? '', JSON.stringify([call, error])).toMatch(/\S/);
       }
       // Nothing was begun by any of them.
       expect(agents).toHaveLength(1);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentView } from '../../protocol/index.ts';
 import { findProgram } from '../../server/find.ts';
 import { cacheDir } from '../../server/index.ts';
@@ -72,3 +72,38 @@ test("a session whose root was terminated by Temporal's own CLI comes back whole
   expect(waited).toMatchObject({ code: 0, stdout: 'the child heard hello\n' });
   await home.run(['close', id]);
 }, 150_000);
+
+/** A root whose child runs a command of ten minutes, served in the background. */
+async function leftAlone(): Promise<{ id: string; child: string }> {
+  const { stdout } = await home.run(['run', 'the task', '--detach', ...playing('left-alone.yaml')]);
+  const id = stdout.trim();
+  const child = `${id}/default-1`;
+  const works = async () => {
+    const { stdout } = await home.run(['status', child, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ waiting_for: 'tool' });
+  };
+  await vi.waitFor(works, { timeout: 60_000, interval: 500 });
+  return { id, child };
+}
+
+test('closing a session whose root was terminated closes what the root has left, and says so', async () => {
+  const { id, child } = await leftAlone();
+  await workflow('terminate', '-w', id, '--reason', 'by a person');
+  const orphans = await home.run(['ps', '--orphans']);
+  expect(orphans.stdout).toMatch(new RegExp(`^${child} `, 'm'));
+  const closed = await home.json<{ status: string; closed: string[] }>(['close', id]);
+  expect(closed).toMatchObject({ status: 'errored', closed: [child] });
+  expect((await home.run(['ps', '--orphans'])).stdout).not.toContain(child);
+}, 120_000);
+
+test('what a terminated root has left is closed by itself within five minutes, then its worker ends', async () => {
+  const { id, child } = await leftAlone();
+  const pids = home.pids();
+  await workflow('terminate', '-w', id, '--reason', 'by a person');
+  const closed = async () => {
+    const { agents } = await home.json<{ agents: AgentView[] }>(['ps', '--all']);
+    expect(agents.find((agent) => agent.agent_id === child)).toMatchObject({ closed: true });
+    expect(home.pids().length).toBeLessThan(pids.length);
+  };
+  await vi.waitFor(closed, { timeout: 300_000, interval: 2_000 });
+}, 400_000);

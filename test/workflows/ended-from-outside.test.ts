@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ended, resumeBelow, resumeRoot } from './client-requests.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
+import { deepSession } from './deep-session.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
 import { call, heard, lastOutput, lines, never, type Script, say, spawn, waitForAll } from './script.ts';
@@ -94,6 +95,17 @@ describe.concurrent('a root that was ended from outside, and is resumed', () => 
     expect(await ended(session, 'default-1')).toBe('COMPLETED');
     expect((await closedInTree(session))[1]?.[1]).toBe(true);
     expect(await slotsUsed(session)).toBe(0);
+  });
+});
+
+test('a tree of three levels comes back whole after its root was ended from outside', async () => {
+  const session = await deepSession(worker());
+  await session.agent().terminate('by a person');
+  await resumeRoot(worker(), session);
+  const { output } = await resumeBelow(session, 'default-1', true);
+  expect(output).toMatchObject({
+    resumed: [session.idOf('default-1'), session.idOf('default-1/default-1')],
+    not_resumed: [],
   });
 });
 

@@ -132,6 +132,11 @@ export class ScriptedWorker {
     if (play !== undefined) this.#plays.set(id, { ...play, conversations: new Map() });
   }
 
+  /** A session of which something was deleted has no histories to look at. */
+  forget(id: SessionId): void {
+    this.#plays.delete(id);
+  }
+
   /** The histories of all runs of an agent, the newest first. */
   async runs(workflowId: string): Promise<Run[]> {
     const runs: Run[] = [];

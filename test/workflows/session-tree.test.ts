@@ -76,6 +76,15 @@ describe("the root's picture of its session", () => {
     expect(tree.busy).toBe(false);
   });
 
+  test('in a session that ends in good order, what an agent has ended with holds also for one that is terminated', () => {
+    const tree = treeWith([CHILD], [GRANDCHILD]);
+    tree.apply(reportOf(CHILD, 1, { status: 'completed', message: 'done', is_final: true }));
+    for (const id of [CHILD, GRANDCHILD]) tree.lost(id, 'ended from outside', NOON, true);
+    expect(tree.report(CHILD)?.view).toMatchObject({ status: 'completed', message: 'done', closed: true });
+    expect(tree.report(GRANDCHILD)?.view).toMatchObject({ status: 'errored', is_final: true, closed: true });
+    expect(tree.openIds).toEqual([]);
+  });
+
   test('keeps who wants the reports of an agent, until the wait is over or the watcher is gone', () => {
     let tree = treeWith([CHILD], [GRANDCHILD]);
     tree.watches.begin('c1', CHILD, [GRANDCHILD]);

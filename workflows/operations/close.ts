@@ -12,6 +12,9 @@ import { uncut } from './uncut.ts';
 
 /** Who does not acknowledge within this time is terminated; a killed worker needs 10 to 15 s to come back. */
 const ACKNOWLEDGE_MS = 20_000;
+/** A timer that is told later than this was told by a worker that had too much to do. */
+const LATE_MS = 1_000;
+const MOST_TIMES = 6;
 
 /** What has come of a closing: what was closed, leaf first, and what could not be. */
 export interface Closed {
@@ -85,7 +88,7 @@ export function closeAgent(
     const acknowledged = (): boolean => gone || agent.acknowledgements.has(requestId);
     const done = (): boolean => gone || agent.acknowledgements.get(requestId)?.done === true;
     const inTime =
-      (await condition(done, ACKNOWLEDGE_MS, { summary: `${id} closes` })) ||
+      (await inGoodTime(done, acknowledged, `${id} closes`)) ||
       (acknowledged() &&
         (await condition(done, longest(agent), { summary: `${id} closes what is below it` })));
     const { closed = [], not_closed } = agent.acknowledgements.get(requestId) ?? {};
@@ -98,7 +101,8 @@ export function closeAgent(
     // It may work on, so it keeps what it has.
     if (left.some(({ agent_id }) => agent_id === id)) return ended;
     const life = agent.children.life(id);
-    markLost(agent, id, gone ? 'errored' : 'shutdown', gone ? OUTSIDE : 'terminated: it did not answer');
+    if (gone) markLost(agent, id, 'errored', OUTSIDE);
+    else markLost(agent, id, ...endOf(agent.children.get(id), how.keepStatus === true));
     if (life !== undefined) {
       releaseSlot(agent, id, life);
       if (left.length === 0) releaseBelow(agent, id, life);
@@ -121,6 +125,29 @@ async function terminate(id: AgentId, reason: string): Promise<Closed> {
 /** It could not be ended: that is no reason for the others to stay. */
 export function notClosed(agent: AgentState, id: AgentId, message: string): void {
   agent.warn(`agent ${id} could not be closed: ${message}`);
+}
+
+/** What an agent is shown as that has to be terminated; in good order it keeps what it has ended with. */
+function endOf(known: Known | undefined, keepStatus: boolean): [Status, string] {
+  if (keepStatus && known !== undefined && isFinal(known.status)) return [known.status, known.message];
+  return ['shutdown', 'terminated: it did not answer'];
+}
+
+/**
+ * The time to acknowledge. Where this agent's own timer is told late, its worker is behind with its work, or was away:
+ * so it is with whoever is to answer, who gets the time once more.
+ */
+async function inGoodTime(
+  done: () => boolean,
+  acknowledged: () => boolean,
+  summary: string,
+): Promise<boolean> {
+  for (let left = MOST_TIMES; ; left--) {
+    const begun = Date.now();
+    if (await condition(done, ACKNOWLEDGE_MS, { summary })) return true;
+    const isLate = Date.now() - begun - ACKNOWLEDGE_MS > LATE_MS;
+    if (acknowledged() || !isLate || left <= 1) return false;
+  }
 }
 
 function markLost(agent: AgentState, id: AgentId, status: Status, message: string): void {

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { CadreClient } from '../../client/index.ts';
+import { ended } from '../workflows/client-requests.ts';
+import { deepSession } from '../workflows/deep-session.ts';
+import { eventually } from '../workflows/eventually.ts';
+import type { ScriptedSession } from '../workflows/scripted-session.ts';
+import { withWorker } from '../workflows/with-worker.ts';
+
+const worker = withWorker();
+let cadre: CadreClient;
+
+beforeAll(async () => {
+  cadre = await CadreClient.connect({ address: inject('temporalAddress') });
+});
+afterAll(() => cadre.close());
+
+const idsOf = (session: ScriptedSession) => ['default-1', 'default-1/default-1'].map((n) => session.idOf(n));
+
+async function orphaned(): Promise<ScriptedSession> {
+  const session = await deepSession(worker());
+  await session.agent().terminate('by a person');
+  return session;
+}
+
+test('what runs below an ended root is listed as orphans, and nothing of a session that is whole', async () => {
+  const [whole, session] = [await deepSession(worker()), await orphaned()];
+  const orphans = async () => (await cadre.list({ orphans: true })).map(({ agent_id: id }) => id);
+  await eventually(async () => expect(await orphans()).toEqual(expect.arrayContaining(idsOf(session))));
+  expect(await orphans()).not.toContain(whole.idOf('default-1'));
+  expect(await cadre.list({ orphans: true, session: session.id, limit: 1 })).toHaveLength(1);
+  expect(await cadre.list({ orphans: true, session: whole.id })).toEqual([]);
+  for (const { id } of [whole, session]) await cadre.get(id).close();
+});
+
+test('an agent that was ended is shown at rest: it waits for nothing, and does nothing', async () => {
+  const session = await orphaned();
+  const view = await cadre.get(session.id).status();
+  expect(view).toMatchObject({ status: 'errored', closed: true, is_final: true });
+  expect(view).not.toHaveProperty('waiting_for');
+  expect(view).not.toHaveProperty('current_tool');
+  await cadre.get(session.id).close();
+});
+
+test('the tree of an ended root shows who runs on below it, and who does so no longer', async () => {
+  const session = await orphaned();
+  const closed = async () => (await cadre.get(session.id).tree()).agents.map((agent) => agent.closed);
+  await eventually(async () => expect(await closed()).toEqual([true, false, false]));
+  await session.agent('default-1/default-1').terminate('it, too');
+  await eventually(async () => expect(await closed()).toEqual([true, false, true]));
+  await cadre.get(session.id).close();
+});
+
+test('closing an ended root closes what it has left, leaf first; a second time there is nothing to close', async () => {
+  const session = await orphaned();
+  const [child, leaf] = idsOf(session);
+  await eventually(async () => expect(await cadre.list({ session: session.id })).toHaveLength(2));
+  expect(await cadre.get(session.id).close()).toMatchObject({ status: 'errored', closed: [leaf, child] });
+  expect(await ended(session, 'default-1')).toBe('COMPLETED');
+  await eventually(async () => expect((await cadre.get(session.id).close()).closed).toEqual([]));
+});

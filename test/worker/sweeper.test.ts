@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { Sweeper } from '../../worker/sweeper.ts';
+import { ended } from '../workflows/client-requests.ts';
+import { deepSession } from '../workflows/deep-session.ts';
+import { eventually } from '../workflows/eventually.ts';
+import type { ScriptedSession } from '../workflows/scripted-session.ts';
+import { withWorker } from '../workflows/with-worker.ts';
+
+const worker = withWorker();
+const LEVELS = ['default-1', 'default-1/default-1'];
+
+function sweeper(lateMs?: number) {
+  const lines: string[] = [];
+  const { client, queue } = worker();
+  const log = (line: string) => void lines.push(line);
+  return { lines, sweeper: new Sweeper({ client, queue, log, ...(lateMs === undefined ? {} : { lateMs }) }) };
+}
+
+/** The server's list is a moment behind. */
+const listed = (session: ScriptedSession, count: number) =>
+  eventually(async () => {
+    const query = `WorkflowId STARTS_WITH "${session.id}" AND ExecutionStatus = "Running"`;
+    expect((await worker().client.workflow.count(query)).count).toBe(count);
+  });
+
+const doesEnd = async (session: ScriptedSession, how: string) => {
+  for (const name of LEVELS) expect(await ended(session, name)).toBe(how);
+};
+
+test('a session whose root runs is left alone', async () => {
+  const session = await deepSession(worker());
+  await listed(session, 3);
+  const { sweeper: looking, lines } = sweeper(0);
+  await looking.sweep();
+  await looking.sweep();
+  expect(lines).toEqual([]);
+  await session.agent().terminate('enough');
+  await looking.sweep();
+});
+
+test('what a terminated root has left is told to close, leaf first, and its topmost agent is named', async () => {
+  const session = await deepSession(worker());
+  await session.agent().terminate('by a person');
+  await listed(session, 2);
+  const { sweeper: looking, lines } = sweeper();
+  await looking.sweep();
+  await doesEnd(session, 'COMPLETED');
+  expect(lines).toEqual([`closing ${session.idOf('default-1')}: what it worked for was ended from outside`]);
+});
+
+test('the same where the root was deleted, so that the server knows nothing of it', async () => {
+  const session = await deepSession(worker());
+  await worker().client.workflowService.deleteWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId: session.id },
+  });
+  await listed(session, 2);
+  await sweeper().sweeper.sweep();
+  await doesEnd(session, 'COMPLETED');
+  worker().forget(session.id);
+});
+
+test('an agent whose parent has ended is closed also while its root runs on', async () => {
+  const session = await deepSession(worker());
+  await session.agent('default-1').terminate('by a person');
+  await listed(session, 1);
+  expect(await ended(session, 'default-1/default-1')).toBe('TERMINATED');
+  await session.agent().terminate('enough');
+});
+
+test('who does not close in time is terminated', async () => {
+  const session = await deepSession(worker());
+  await session.agent().terminate('by a person');
+  await listed(session, 2);
+  await worker().stop();
+  try {
+    const { sweeper: looking, lines } = sweeper(0);
+    await looking.sweep();
+    await looking.sweep();
+    expect(lines.at(-1)).toContain(`terminated ${session.idOf('default-1/default-1')}, `);
+    await doesEnd(session, 'TERMINATED');
+  } finally {
+    await worker().run();
+  }
+});

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { findEnded } from '../activities/find-ended.ts';
+import { terminateAgents } from '../activities/terminate-agents.ts';
+import { type AgentId, missingAbove, orphansOf, SIGNALS, topmost, WORKFLOW_TYPE } from '../protocol/index.ts';
+
+const EVERY_MS = 30_000;
+/** So long an agent may take to close: a killed worker needs 10 to 15 s to come back, and each level has its time. */
+const LATE_MS = 60_000;
+const REASON = 'what it worked for was ended from outside';
+
+export interface SweeperOptions {
+  client: Client;
+  queue: string;
+  /** Told in a line what was found. */
+  log(line: string): void;
+  /** Who has been told to close is terminated after so many ms (default 60,000). */
+  lateMs?: number;
+}
+
+/**
+ * Closes what was left by agents that were ended from outside: with Temporal's own tools anybody can terminate, or
+ * delete, a root, and its descendants hear nothing of it. This looks from outside any workflow, so that an idle agent
+ * costs no events.
+ */
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  /** When each orphan was first seen, and told to close. */
+  #told = new Map<AgentId, number>();
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  /** Looks again and again, until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      // Without a server there is nothing to close, and the next look comes soon.
+      await this.sweep().catch((error: unknown) => {
+        if (!signal.aborted) this.#options.log(`orphans could not be looked for: ${String(error)}`);
+      });
+    }
+  }
+
+  /** Looks once. */
+  async sweep(): Promise<void> {
+    const { client, log, lateMs = LATE_MS } = this.#options;
+    const running = await this.#running();
+    const { ended } = await findEnded(client)({ agents: missingAbove(running) });
+    const orphans = orphansOf(running, ended);
+    const now = Date.now();
+    const told = new Map(orphans.map((id) => [id, this.#told.get(id) ?? now]));
+    const fresh = topmost(orphans.filter((id) => !this.#told.has(id)));
+    const late = topmost(orphans.filter((id) => this.#told.has(id) && now - (told.get(id) ?? now) >= lateMs));
+    this.#told = told;
+    for (const id of fresh) {
+      log(`closing ${id}: ${REASON}`);
+      await this.#tell(id);
+    }
+    for (const id of late) {
+      const { terminated } = await terminateAgents(client)({ agent_id: id, reason: REASON });
+      log(`terminated ${terminated.join(', ')}: ${REASON}, and it did not close in time`);
+    }
+  }
+
+  async #running(): Promise<AgentId[]> {
+    const { client, queue } = this.#options;
+    const terms = [
+      `TaskQueue = "${queue}"`,
+      `WorkflowType = "${WORKFLOW_TYPE}"`,
+      'ExecutionStatus = "Running"',
+    ];
+    const ids: AgentId[] = [];
+    for await (const { workflowId } of client.workflow.list({ query: terms.join(' AND ') })) {
+      ids.push(workflowId as AgentId);
+    }
+    return ids;
+  }
+
+  async #tell(id: AgentId): Promise<void> {
+    try {
+      await this.#options.client.workflow.getHandle(id).signal(SIGNALS.shutdown, { reason: REASON });
+    } catch (error) {
+      // It has ended meanwhile.
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+}
