@@ -11,8 +11,8 @@ const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** How many levels there may be below a root, whatever a session is set to. */
 export const DEPTH_MAX = 16;
-/** No id of an agent is longer: that of a root, and a slash and a name for each level. */
-export const AGENT_ID_MAX = 13 + DEPTH_MAX * (1 + 64);
+/** No id of an agent is longer: Temporal takes no longer one for a workflow, and a task that asks for one fails. */
+export const AGENT_ID_MAX = 1_000;
 /** Nor is the name of what an agent asks for or sends: its id, a mark, and a number. */
 export const NAMED_ID_MAX = AGENT_ID_MAX + 40;
 
@@ -37,6 +37,7 @@ export function newRootId(now: number, random: () => number): SessionId {
 
 /** Whether the text has the form of an agent id (it may still name no agent). */
 export function isAgentId(text: string): text is AgentId {
+  if (text.length > AGENT_ID_MAX) return false;
   const [root, ...rest] = text.split('/');
   return ROOT.test(root ?? '') && rest.every((segment) => SEGMENT.test(segment));
 }

@@ -6,6 +6,13 @@ const HINTED = 200;
 /** Texts of one kind that go into a new run, together. */
 const TOGETHER = 200_000;
 
+const utf8 = new TextEncoder();
+
+/** Bytes of a value as JSON. */
+export function jsonBytes(value: unknown): number {
+  return utf8.encode(JSON.stringify(value)).length;
+}
+
 /** The beginning of a text, with a word on where the rest is. */
 export function shortened(text: string, most = SHOWN): string {
   if (text.length <= most) return text;

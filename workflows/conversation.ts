@@ -8,6 +8,7 @@ import type {
   ItemsPage,
   ToolCall,
 } from '../protocol/index.ts';
+import { jsonBytes } from './carried-text.ts';
 
 export interface ConversationCarry {
   items: Item[];
@@ -106,7 +107,7 @@ export class Conversation {
     const fresh = this.#items.slice(this.#known).map((item) => this.#withoutText(item));
     let bytes = 0;
     const tooMany = fresh.findLastIndex((item, index) => {
-      bytes += utf8.encode(JSON.stringify(item)).length;
+      bytes += jsonBytes(item);
       return bytes > FRESH_BYTES && index < fresh.length - 1;
     });
     return fresh.slice(tooMany + 1);
@@ -158,9 +159,7 @@ export class Conversation {
   }
 }
 
-const utf8 = new TextEncoder();
-
 /** Bytes of an item as JSON, with the comma that parts it from the next. */
 function sizeOf(item: Item): number {
-  return utf8.encode(JSON.stringify(item)).length + 1;
+  return jsonBytes(item) + 1;
 }

@@ -1,5 +1,6 @@
 import type { AgentId, ContentPart, EndedTurn, Item, Status } from '../protocol/index.ts';
 import { textMessage } from '../protocol/items.ts';
+import { jsonBytes } from './carried-text.ts';
 
 /** Input from a person, a program or another agent. */
 export interface Input {
@@ -99,7 +100,7 @@ export class Inbox {
 
   /** About as many as what waits takes in the input of a new run. */
   get bytes(): number {
-    return this.#waiting.reduce((sum, entry) => sum + JSON.stringify(entry).length, 0);
+    return this.#waiting.reduce((sum, entry) => sum + jsonBytes(entry), 0);
   }
 
   get carry(): InboxCarry {

@@ -20,6 +20,11 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       const { spawn } = request;
       const outcome =
         spawn === undefined ? slots.reserve(claim, request.queue) : slots.reserveSpawn(claim, request.queue);
+      if (outcome.outcome === 'refused' && outcome.error.code === 'limit_threads' && isWorthALook(root)) {
+        root.orders.push({ type: 'no_slot', request });
+        return;
+      }
+      if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
       if (spawn !== undefined && outcome.outcome !== 'refused') tree.expect(spawn);
       if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
       answer(root, request.from, { request_id: request.request_id, ...outcome });
@@ -36,6 +41,7 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       return;
     case 'reclaim': {
       const outcome = slots.reclaim(claimOf(request));
+      if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
       // Its turn begins before it can say so.
       if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
       answer(root, request.from, { request_id: request.request_id, ...outcome });
@@ -54,6 +60,15 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       for (const id of tree.ids.filter((id) => isBelow(id, request.agent_id))) bury(root, id);
       return;
   }
+}
+
+/** So long nobody looks again whether those that hold slots still run. */
+const LOOKED_MS = 10_000;
+
+/** Whether a slot may be held by one that is gone, which nobody has noticed. */
+function isWorthALook({ tree }: AgentState): boolean {
+  if (tree === undefined || !tree.slots.heldByIdle) return false;
+  return tree.looking !== undefined || Date.now() - tree.lookedAt > LOOKED_MS;
 }
 
 /** Takes an agent for closed that can say nothing any more, and tells all who want to know. */

@@ -1,4 +1,5 @@
-import type { AgentId, Mail, Operate } from '../protocol/index.ts';
+import type { AgentId, Mail, Operate, SlotRequest } from '../protocol/index.ts';
+import { jsonBytes } from './carried-text.ts';
 
 /** What handlers leave for the agent to act on. */
 export type Order =
@@ -12,10 +13,12 @@ export type Order =
   | { type: 'refused_input'; from: AgentId; id: string }
   /** At the root: another agent supposes that this one has ended without saying so. */
   | { type: 'suspicion'; id: AgentId }
+  /** At the root: no slot is free, and one that holds one may be gone; what was asked for is asked again then. */
+  | { type: 'no_slot'; request?: SlotRequest }
   | { type: 'report' }
   | { type: 'shutdown'; reason: string };
 
-/** About as many bytes as orders take that nobody has followed yet: mostly none. */
+/** As many bytes as orders take that nobody has followed yet: mostly none. */
 export function bytesOfOrders(orders: readonly Order[]): number {
-  return orders.length === 0 ? 0 : JSON.stringify(orders).length;
+  return orders.length === 0 ? 0 : jsonBytes(orders);
 }

@@ -6,6 +6,7 @@ import { takeQuestion } from './approval-desk.ts';
 import { carryOut } from './client-operations.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { takeForLost } from './operations/death.ts';
+import { lookAtHolders } from './operations/holders.ts';
 import { interruptTurn } from './operations/interrupt.ts';
 import { answerList } from './operations/list.ts';
 import { suspect } from './operations/lookout.ts';
@@ -67,7 +68,10 @@ function follow(agent: AgentState, order: Order): void {
       takeForLost(agent, order.id, order.life, order.reason);
       return;
     case 'suspicion':
-      void suspect(agent, order.id);
+      void suspect(agent, [order.id]);
+      return;
+    case 'no_slot':
+      lookAtHolders(agent, order.request);
       return;
     case 'operate':
       carryOut(agent, order.id, order.request);

@@ -26,6 +26,9 @@ export class SessionTree {
   readonly budget: Budget;
   /** Who wants the reports of an agent, besides its parent and the root. */
   readonly watches: Watches;
+  /** While somebody looks whether those that hold slots still run, and when that was done last. */
+  looking: Promise<void> | undefined;
+  lookedAt = 0;
   readonly #session: SessionId;
   readonly #reports: Map<AgentId, Report>;
 

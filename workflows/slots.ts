@@ -50,6 +50,15 @@ export class Slots {
     this.#spawned = carry.spawned;
   }
 
+  get holders(): AgentId[] {
+    return [...this.#working];
+  }
+
+  /** Whether an agent may hold a slot and do nothing. */
+  get heldByIdle(): boolean {
+    return this.#limits.count === 'open';
+  }
+
   get used(): number {
     return this.#working.size;
   }
@@ -86,7 +95,7 @@ export class Slots {
       if (!this.#queue.some((waiting) => waiting.agent === claim.agent)) this.#queue.push(claim);
       return QUEUED;
     }
-    const holders = [...this.#working].join(', ');
+    const holders = this.holders.join(', ');
     const frees =
       this.#limits.count === 'open'
         ? 'Close one (close_agent) and try again.'

@@ -42,10 +42,10 @@ describe('the arguments of collab', () => {
   });
 
   test.each([
-    ['the id of an input', sendInputArguments, { message: 'a' }, 'id', 1_053],
-    ['the id of a closing', closeAgentArguments, {}, 'id', 1_053],
-    ['the id of a resume', resumeAgentArguments, {}, 'id', 1_053],
-    ['the id of a note', setThreadNoteArguments, { note: 'a' }, 'id', 1_053],
+    ['the id of an input', sendInputArguments, { message: 'a' }, 'id', 1_000],
+    ['the id of a closing', closeAgentArguments, {}, 'id', 1_000],
+    ['the id of a resume', resumeAgentArguments, {}, 'id', 1_000],
+    ['the id of a note', setThreadNoteArguments, { note: 'a' }, 'id', 1_000],
     ['a role', spawnAgentArguments, { message: 'a' }, 'agent_type', 200],
     ['a persona', spawnAgentArguments, { message: 'a' }, 'agent_name', 200],
     ['a model', spawnAgentArguments, { message: 'a' }, 'model', 200],
@@ -64,7 +64,7 @@ describe('the arguments of collab', () => {
     const long = 'x'.repeat(5_000);
     expect(parsePayload(waitArguments, { ids: ['a', long] })).toEqual({
       ok: false,
-      reason: 'ids.1: too long: 5,000 characters, of 1,053 at most',
+      reason: 'ids.1: too long: 5,000 characters, of 1,000 at most',
     });
     for (const part of [
       { type: 'local_image', path: long },

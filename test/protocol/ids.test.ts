@@ -201,3 +201,10 @@ describe('a reference inside a session', () => {
     );
   });
 });
+
+test('an id that Temporal would not take for a workflow is none', () => {
+  const id = `a0k3v9x2m4qd7${'/x'.repeat(493)}`;
+  expect(id.length).toBe(999);
+  expect(isAgentId(id)).toBe(true);
+  expect(isAgentId(`${id}/x`)).toBe(false);
+});

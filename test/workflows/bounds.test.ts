@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { limitsSchema } from '../../protocol/index.ts';
-import { call, lines, never, type Say, say, spawn, spawnAs, waitForAll } from './script.ts';
+import { Gate } from './gate.ts';
+import { call, lines, never, type Say, say, spawn, spawnAs, spawned, wait, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
@@ -204,5 +205,32 @@ describe.concurrent('agents.max_runtime_ms', () => {
       message: expect.stringMatching(/agents\.max_runtime_ms.*Last answer: waiting/),
     });
     expect((await session.eventsOf('tool.end', 'default-1')).map(({ success }) => success)).toEqual([true]);
+  });
+
+  test('does not run while agents work below those of the agent, and runs when they have ended', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      roles: { hasty: { limits: limitsSchema.parse({ max_runtime_ms: 3_000 }) } },
+      tools: { act: () => gate.opened.then(() => 'done') },
+      script: lines({
+        root: [spawnAs('hasty'), say('ok')],
+        'hasty-1': [spawnAs('default'), ({ items }) => wait(spawned(items)), say('that is all')],
+        'hasty-1/default-1': [spawn('deep'), say('on its way')],
+        'hasty-1/default-1/default-1': [call('act'), say('done')],
+      }),
+    });
+    await session.untilFinal('hasty-1');
+    await session.until('hasty-1/default-1/default-1', ({ waiting_for }) => waiting_for === 'tool');
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    expect(await session.status('hasty-1')).toMatchObject({ status: 'completed', closed: false });
+    gate.open();
+    await session.untilFinal('hasty-1/default-1/default-1');
+    expect(await session.until('hasty-1', (view) => view.closed)).toMatchObject({
+      status: 'errored',
+      message: expect.stringMatching(/agents\.max_runtime_ms.*Last answer: that is all/),
+    });
+    expect(await session.eventsOf('tool.end', 'hasty-1/default-1/default-1')).toMatchObject([
+      { success: true },
+    ]);
   });
 });

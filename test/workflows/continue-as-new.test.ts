@@ -18,6 +18,7 @@ import {
   type Script,
   say,
   spawn,
+  spawned,
   wait,
   waitForAll,
 } from './script.ts';
@@ -72,6 +73,36 @@ describe.concurrent('an agent that continues as new', () => {
     await session.send('more', 'default-1');
     expect(await session.untilFinal('default-1', 2)).toMatchObject({ message: 'second' });
     expect((await session.tree()).slots?.used).toBe(0);
+  });
+
+  test('does not keep the slot of an idle agent of whose end it has not heard, once another one needs it', async () => {
+    const session = await worker.start({
+      limits: { count: 'open', max_threads: 1 },
+      tools: { look: () => 'seen' },
+      script: lines({
+        root: [
+          spawn('one'),
+          waitForAll,
+          ...Array.from({ length: 6 }, () => call('look')),
+          say('ready'),
+          spawn('two'),
+          ({ items }) => wait(spawned(items).slice(1)),
+          spawn('three'),
+          say('ok'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    expect(await runsOf(session)).toBeGreaterThan(1);
+    await session.agent('default-1').terminate('by a person');
+    await session.send('go on');
+    await session.untilFinal('root', 2);
+    const [, two, three] = outputs(await session.items(), 'spawn_agent');
+    expect(two).toEqual({ agent_id: session.idOf('default-2') });
+    // That one lives, and holds its slot.
+    expect(three.error).toMatchObject({ code: 'limit_threads' });
+    expect((await session.tree()).agents[1]).toMatchObject({ status: 'errored', closed: true });
   });
 
   test('goes on in the middle of a turn with its whole conversation', async () => {

@@ -152,6 +152,11 @@ describe.concurrent('other signals', () => {
       { type: 'slot_answer' },
       { type: 'slot_answer', answer: { request_id: 'x', outcome: 'refused' } },
       { type: 'lookup', lookup: { request_id: 'x', from: '', references: ['x'], watch: true } },
+      // The server takes no id as long as that, and fails the task that asks for one.
+      {
+        type: 'lookup',
+        lookup: { request_id: 'x', from: `${from}${'/x'.repeat(600)}`, references: [], watch: true },
+      },
       { type: 'lookup_answer', answer: {} },
       { type: 'close', request: { request_id: 'x', from: null, reason: 'x', keep_status: false } },
       { type: 'acknowledge' },

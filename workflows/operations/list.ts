@@ -35,13 +35,7 @@ export interface ListResult {
 
 /** The sub-agents of this session that take input, as the root knows them. */
 export async function list(agent: AgentState, options: ListOptions): Promise<ListResult> {
-  const request: ListRequest = {
-    request_id: agent.nextId('requests'),
-    from: agent.id,
-    scope: options.scope,
-    include_closed: options.includeClosed,
-  };
-  const answer = await ask(agent, request);
+  const answer = await viewsOf(agent, { scope: options.scope, include_closed: options.includeClosed });
   if (answer === undefined) {
     throw new Refused({ code: 'agent_closed', message: `agent ${agent.id} is closing` });
   }
@@ -70,7 +64,12 @@ export function answerList(root: AgentState, request: ListRequest): ListAnswer {
 /** A list is for finding agents; the whole answer comes from `wait`. */
 const MESSAGE_LISTED = 300;
 
-async function ask(agent: AgentState, request: ListRequest): Promise<ListAnswer | undefined> {
+/** How sub-agents of this session stand, as the root knows them; undefined when this agent closes first. */
+export async function viewsOf(
+  agent: AgentState,
+  which: Pick<ListRequest, 'scope' | 'include_closed'>,
+): Promise<ListAnswer | undefined> {
+  const request = { request_id: agent.nextId('requests'), from: agent.id, ...which };
   if (agent.isRoot) return answerList(agent, request);
   return agent.askRoot({ type: 'list', request }, agent.listAnswers, request.request_id);
 }

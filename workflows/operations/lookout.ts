@@ -51,8 +51,9 @@ async function look(
   }
 }
 
-/** The root looks whether an agent has ended of which another one supposes so. */
-export async function suspect(root: AgentState, id: AgentId): Promise<void> {
+/** The root looks whether agents have ended of which somebody supposes so. */
+export async function suspect(root: AgentState, ids: readonly AgentId[]): Promise<void> {
   const { tree } = root;
-  if (tree?.openIds.includes(id) === true) await look(root, [id], () => tree.life(id));
+  const open = tree?.openIds.filter((id) => ids.includes(id)) ?? [];
+  if (open.length > 0) await look(root, open, (id) => tree?.life(id));
 }

@@ -1,6 +1,5 @@
 import { WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { TASK_SHOWN } from '../../protocol/agent-input.ts';
-import { childId, isChildName } from '../../protocol/ids.ts';
 import type { AgentId, AgentIdentity, AgentInput, AgentSettings } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
 import { fittingNote, normalizeNote } from '../../protocol/note.ts';
@@ -8,6 +7,7 @@ import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
 import { firstView } from '../agent-view.ts';
 import { MovesOn } from '../step-under-way.ts';
+import { chooseId } from './choose-id.ts';
 import { noticeDeath } from './death.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { forkOf } from './fork-context.ts';
@@ -116,37 +116,6 @@ async function start(
 
 function closing(agent: AgentState): Refused {
   return new Refused({ code: 'agent_closed', message: `agent ${agent.id} is closing and starts no agents` });
-}
-
-function chooseId(agent: AgentState, role: string, name: string | undefined): AgentId {
-  if (name === undefined) {
-    const kind = segmentOf(role);
-    for (;;) {
-      const id = childId(agent.id, `${kind}-${agent.children.nextNumber(kind)}`);
-      if (agent.children.get(id) === undefined) return id;
-    }
-  }
-  if (!isChildName(name)) {
-    throw new Refused({
-      code: 'invalid_arguments',
-      message: `"${name}" cannot be an agent's name`,
-      hint: 'Use letters, digits, dots, dashes and underscores, at most 64.',
-    });
-  }
-  const id = childId(agent.id, name);
-  if (agent.children.get(id) !== undefined) {
-    throw new Refused({
-      code: 'invalid_arguments',
-      message: `there has been an agent ${id} before; ids are never reused`,
-    });
-  }
-  return id;
-}
-
-/** A role's name as it may stand in an id, whatever the file is called that describes the role. */
-function segmentOf(role: string): string {
-  const safe = role.replaceAll(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z0-9]+/, '');
-  return safe === '' ? 'agent' : safe.slice(0, 48);
 }
 
 function defaultNote(settings: AgentSettings, description: string): string {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { openOrdinaryFile } from '../../tools/ordinary-path.ts';
 
 /** The largest image that is sent to a model, in bytes. */
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
@@ -69,10 +69,12 @@ async function readImage(path: string): Promise<{ bytes: Buffer; type: string }>
 }
 
 async function readBounded(path: string): Promise<Buffer> {
-  const file = await open(path, 'r');
+  const { file, stats } = await openOrdinaryFile(path).catch((error: Error) => {
+    // Whoever tells of it names the path itself.
+    throw new Error(error.message.replace(`${path} `, 'it ').replace(/\.$/, ''), { cause: error });
+  });
   try {
-    const { size } = await file.stat();
-    if (size > IMAGE_BYTES_MAX) throw new Error(TOO_LARGE);
+    if (stats.size > IMAGE_BYTES_MAX) throw new Error(TOO_LARGE);
     return await file.readFile();
   } finally {
     await file.close();
