@@ -4,7 +4,6 @@ import {
   type AgentInput,
   CadreError,
   LARGE_MESSAGE_HINT,
-  priorityOf,
   searchAttributesOf,
   sizeProblem,
   WORKFLOW_TYPE,
@@ -26,7 +25,6 @@ export async function startRoot(client: Client, queue: string, input: AgentInput
     taskQueue: queue,
     args: [input],
     workflowIdReusePolicy: restore?.kind === 'resume' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
-    priority: { priorityKey: priorityOf(identity) },
     memo: { task: identity.task, note: note ?? null, source: identity.source.kind },
     typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
       typeof value === 'number'

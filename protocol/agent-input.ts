@@ -67,14 +67,3 @@ export function searchAttributesOf(
   ];
   return all.filter((pair) => identity.search_attributes.includes(pair.name) && pair.value !== '');
 }
-
-/** The least urgent that Temporal's servers know. */
-const LAST_PRIORITY = 5;
-
-/**
- * Temporal's priority key of an agent's tasks, from 1, the most urgent: the root goes first, since all others of its
- * session wait for its answers, and people ask it how things stand.
- */
-export function priorityOf({ depth }: Pick<AgentIdentity, 'depth'>): number {
-  return Math.min(1 + depth, LAST_PRIORITY);
-}

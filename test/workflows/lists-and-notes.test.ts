@@ -100,7 +100,7 @@ describe.concurrent('set_thread_note', () => {
     ]);
   });
 
-  test('that is too long is refused with its length, and so is a spawn with such a note: nothing changes', async () => {
+  test('that is too long is refused with its length; a spawn with such a note is not, but warns and keeps the usual one', async () => {
     const long = 'y'.repeat(1_001);
     const session = await worker().start({
       script: lines({
@@ -125,11 +125,13 @@ describe.concurrent('set_thread_note', () => {
     };
     const [note, id] = outputs(items, 'set_thread_note');
     expect(note).toMatchObject(refusal);
-    expect(lastOutput(items, 'spawn_agent')).toMatchObject(refusal);
+    expect(lastOutput(items, 'spawn_agent')).toEqual({ agent_id: session.idOf('default-2') });
+    expect((await session.status('default-2')).note).toContain('agent_type=default');
+    const [warning] = await session.eventsOf('warning');
+    expect(warning?.text).toMatch(/default-2 keeps the usual note.*1,001 characters/);
     expect(id.error).toMatchObject({ code: 'invalid_arguments', message: expect.stringContaining('2,000') });
     expect(id.error.message.length).toBeLessThan(200);
     expect(await session.status('default-1')).toMatchObject({ note: 'first' });
-    expect((await session.tree()).agents).toHaveLength(2);
     await expect(
       session.agent('default-1').executeUpdate('set_note', { args: [{ note: long }] }),
     ).rejects.toMatchObject({

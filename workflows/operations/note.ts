@@ -37,7 +37,7 @@ export function takeNote(agent: AgentState, note: string): string | undefined {
 }
 
 /** @throws Refused for a note that is too long: cut, it would say something that nobody has said */
-export function requireFitting(note: string): void {
+function requireFitting(note: string): void {
   const problem = lengthProblem(note.trim(), NOTE_MAX);
   if (problem === undefined) return;
   throw new Refused({

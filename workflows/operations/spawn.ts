@@ -2,8 +2,9 @@ import { WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { TASK_SHOWN } from '../../protocol/agent-input.ts';
 import type { AgentId, AgentIdentity, AgentInput, AgentSettings } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
-import { fittingNote, normalizeNote } from '../../protocol/note.ts';
+import { fittingNote, NOTE_MAX, normalizeNote } from '../../protocol/note.ts';
 import { wireStatus } from '../../protocol/status.ts';
+import { lengthProblem } from '../../protocol/text-length.ts';
 import type { AgentState } from '../agent-state.ts';
 import { firstView } from '../agent-view.ts';
 import { MovesOn } from '../step-under-way.ts';
@@ -11,7 +12,6 @@ import { chooseId } from './choose-id.ts';
 import { noticeDeath } from './death.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { forkOf } from './fork-context.ts';
-import { requireFitting } from './note.ts';
 import { Refused } from './refused.ts';
 import { cancelSpawn, reserveForSpawn } from './slot.ts';
 import type { SpawnRequest } from './spawn-request.ts';
@@ -61,11 +61,9 @@ async function start(
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
-  if (request.note !== undefined) requireFitting(request.note);
   const { settings, description } = await effectiveSettings(agent, request);
   const id = chooseId(agent, settings.role, request.name);
-  const { note: given } = request;
-  const note = given === undefined ? fittingNote(defaultNote(settings, description)) : normalizeNote(given);
+  const note = noteOf(agent, id, request.note, defaultNote(settings, description));
   const identity: AgentIdentity = {
     agent_id: id,
     session_id: agent.identity.session_id,
@@ -116,6 +114,20 @@ async function start(
 
 function closing(agent: AgentState): Refused {
   return new Refused({ code: 'agent_closed', message: `agent ${agent.id} is closing and starts no agents` });
+}
+
+/** The note that the call gives. One that cannot be kept is no reason to start no agent. */
+function noteOf(
+  agent: AgentState,
+  id: AgentId,
+  given: string | undefined,
+  usual: string,
+): string | undefined {
+  if (given === undefined) return fittingNote(usual);
+  const problem = lengthProblem(given.trim(), NOTE_MAX);
+  if (problem === undefined) return normalizeNote(given);
+  agent.warn(`agent ${id} keeps the usual note, for the one that was given is ${problem}`);
+  return fittingNote(usual);
 }
 
 function defaultNote(settings: AgentSettings, description: string): string {

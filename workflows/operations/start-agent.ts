@@ -7,7 +7,7 @@ import {
   type Workflow,
   type WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
-import { priorityOf, searchAttributesOf } from '../../protocol/agent-input.ts';
+import { searchAttributesOf } from '../../protocol/agent-input.ts';
 import type { AgentInput } from '../../protocol/index.ts';
 import { WORKFLOW_TYPE } from '../../protocol/messages.ts';
 
@@ -31,7 +31,6 @@ export async function startAgentWorkflow(
         : { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value },
     ),
     memo: { task: identity.task, note: note ?? null },
-    priority: { priorityKey: priorityOf(identity) },
     staticSummary: `${settings.role}: ${identity.task.slice(0, 120)}`,
   });
 }
