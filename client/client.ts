@@ -14,6 +14,7 @@ import {
   explain,
   type KeyRing,
   newRootId,
+  noteSchema,
   plainText,
   sessionSettingsSchema,
   TASK_SHOWN,
@@ -99,7 +100,7 @@ export class CadreClient {
       task: plainText(content).slice(0, TASK_SHOWN),
       search_attributes: session.search_attributes,
     };
-    const { note } = options;
+    const note = checked(noteSchema, options.note ?? '', 'note') || undefined;
     const input: AgentInput = {
       identity,
       settings,

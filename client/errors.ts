@@ -12,6 +12,7 @@ import {
   type AgentId,
   CadreError,
   ERROR_CODES,
+  type ErrorBody,
   type ErrorCode,
   endedUnborn,
   missingKeyHint,
@@ -137,7 +138,13 @@ function refusedUpdate(error: WorkflowUpdateFailedError, agent: AgentId | undefi
   const { cause } = error;
   if (cause instanceof ApplicationFailure) {
     const code = ERROR_CODES.find((code) => code === cause.type) ?? ('internal' satisfies ErrorCode);
-    return new CadreError(code, cause.message, { cause: error });
+    const body = cause.details?.[0] as Partial<ErrorBody> | null | undefined;
+    const { message = cause.message, hint, retryable } = body ?? {};
+    return new CadreError(code, message, {
+      cause: error,
+      ...(hint === undefined ? {} : { hint }),
+      ...(retryable === undefined ? {} : { retryable }),
+    });
   }
   return new CadreError('internal', `${agent}: ${error.message}`, { cause: error });
 }

@@ -44,7 +44,8 @@ export async function startFork(
   const session = await new AgentLine(client, sessionOf(of)).query<SessionSettings>(QUERIES.session);
   const { input } = options;
   const content = typeof input === 'string' ? textMessage(input).content : input;
-  const task = options.task ?? (content === undefined ? identity.task : plainText(content));
+  // What carries nothing along has nothing of that task.
+  const task = options.task ?? (content === undefined ? (to === 0 ? '' : identity.task) : plainText(content));
   const start: AgentInput = {
     identity: {
       agent_id: id,

@@ -5,6 +5,7 @@ import { decideApprovalSchema, decided } from '../protocol/approvals.ts';
 import type {
   ApprovalsView,
   DecisionAnswer,
+  ErrorBody,
   NoteAnswer,
   OperateAnswer,
   SendInput,
@@ -111,7 +112,7 @@ function registerUpdates(agent: AgentState): void {
   ) => {
     const validated = (payload: unknown): T => {
       const parsed = parsePayload(schema, payload);
-      if (!parsed.ok) throw ApplicationFailure.nonRetryable(`${name}: ${parsed.reason}`, 'invalid_arguments');
+      if (!parsed.ok) throw refusal({ code: 'invalid_arguments', message: `${name}: ${parsed.reason}` });
       return parsed.value;
     };
     setHandler(
@@ -126,8 +127,11 @@ function registerUpdates(agent: AgentState): void {
         validator: (payload) => {
           check(validated(payload));
           if (agent.closing !== undefined) {
-            const hint = 'It takes no input until it is resumed.';
-            throw ApplicationFailure.nonRetryable(`agent ${agent.id} is closed. ${hint}`, 'agent_closed');
+            throw refusal({
+              code: 'agent_closed',
+              message: `agent ${agent.id} is closed`,
+              hint: 'It takes no input until it is resumed.',
+            });
           }
         },
       },
@@ -179,28 +183,44 @@ function registerUpdates(agent: AgentState): void {
 /** What clients ask for waits for nobody, so it is bounded here. */
 function requireRoom(agent: AgentState): void {
   if (!agent.operations.isFull) return;
-  throw ApplicationFailure.nonRetryable(
-    `${OPERATIONS_MAX} operations of clients are under way at agent ${agent.id}, the most there may be. Ask again when some have ended.`,
-    'limit_operations',
-  );
+  throw refusal({
+    code: 'limit_operations',
+    message: `${OPERATIONS_MAX} operations of clients are under way at agent ${agent.id}, the most there may be`,
+    hint: 'Ask again when some have ended.',
+    retryable: true,
+  });
 }
 
 /** Decisions are made at the root, where the questions are. */
 function requireQuestion(agent: AgentState, id: string): void {
   if (agent.tree === undefined) {
-    throw ApplicationFailure.nonRetryable(
-      `approvals of this session are decided at its root ${agent.identity.session_id}`,
-      'not_permitted',
-    );
+    const { session_id: root } = agent.identity;
+    throw refusal({
+      code: 'not_permitted',
+      message: `approvals of this session are decided at its root ${root}`,
+      hint: `Send the decision to ${root}.`,
+    });
   }
   if (!agent.tree.approvals.has(id)) throw unknownQuestion(id);
 }
 
 function unknownQuestion(id: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(
-    `there is no open approval ${id}: it was decided, or its turn has ended`,
-    'approval_not_found',
-  );
+  return refusal({
+    code: 'approval_not_found',
+    message: `there is no open approval ${id}: it was decided, or its turn has ended`,
+    hint: 'Look at those that are open: cadre approvals',
+  });
+}
+
+/** Whole for programs, and in one sentence for those who read it in Temporal's own tools. */
+function refusal(body: ErrorBody): ApplicationFailure {
+  const { code, message, hint } = body;
+  return ApplicationFailure.create({
+    message: hint === undefined ? message : `${message}. ${hint}`,
+    type: code,
+    nonRetryable: true,
+    details: [body],
+  });
 }
 
 function registerQueries(agent: AgentState): void {

@@ -46,6 +46,15 @@ test('setNote answers the note as it is kept, and a blank one clears it', async 
   expect((await agent.status()).note).toBeUndefined();
 });
 
+test('a note that is too long is refused with how long it may be, and starts nothing', async () => {
+  const settings = { model: 'm', provider: 'p', working_directory: '/tmp' };
+  const started = cadre.start({ task: 'x', queue: 'q', settings, note: 'n'.repeat(1_001) });
+  await expect(started).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    message: 'note: too long: 1,001 characters, of 1,000 at most',
+  });
+});
+
 test('send and wait: the answer is that of the turn which the input started', async () => {
   const session = await worker().start({ script: ({ turn }) => say(`turn ${turn}`) });
   const agent = cadre.get(session.id);

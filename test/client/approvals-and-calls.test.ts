@@ -46,7 +46,10 @@ test('a denial reaches the model with its reason, and what was decided cannot be
   const id = asked?.approval_id ?? '';
   await cadre.decide(id, 'deny', 'keep the build');
   expect((await child.wait())?.message).toContain('keep the build');
-  await expect(cadre.decide(id, 'approve')).rejects.toMatchObject({ code: 'approval_not_found' });
+  await expect(cadre.decide(id, 'approve')).rejects.toMatchObject({
+    code: 'approval_not_found',
+    hint: expect.stringMatching(/\S/),
+  });
   await root.wait();
   await root.close();
   await expect(cadre.decide(id, 'approve')).rejects.toMatchObject({ code: 'approval_not_found' });
