@@ -15,7 +15,6 @@ import {
   newRootId,
   QUERIES,
   type SendInput,
-  type Status,
   type SubmissionAnswer,
   type TreeView,
   UPDATES,
@@ -73,23 +72,21 @@ export class AgentHandle implements Agent {
   }
 
   async close(reason?: string): Promise<CloseResult> {
-    let before: { status: Status; message?: string };
-    try {
-      before = await this.#line.update(UPDATES.shutdown, reason === undefined ? {} : { reason });
-    } catch (error) {
-      if (error instanceof CadreError && error.code === 'agent_closed') {
-        const { status, message } = await this.status().catch(asUnborn);
-        const closed = await closeBelow(this.#client, this.id, (id) => new AgentHandle(this.#client, id));
-        return { status, ...(message === undefined ? {} : { message }), closed };
-      }
-      throw error;
+    const before = await this.#line
+      .update<Standing>(UPDATES.shutdown, reason === undefined ? {} : { reason })
+      .catch((error: unknown) => {
+        if (error instanceof CadreError && error.code === 'agent_closed') return undefined;
+        throw error;
+      });
+    if (before === undefined && (await this.#line.describe()).status.name !== 'RUNNING') {
+      const ended = await this.status().catch(asUnborn);
+      const below = await closeBelow(this.#client, this.id, (id) => new AgentHandle(this.#client, id));
+      return { ...standingOf(ended), closed: below };
     }
-    const { closed } = await this.#line.result();
-    return {
-      status: before.status,
-      ...(before.message === undefined ? {} : { message: before.message }),
-      closed,
-    };
+    // It may be closing already, for somebody else.
+    const standing = before ?? (await this.status());
+    const { closed, not_closed } = await this.#line.result();
+    return { ...standingOf(standing), closed, ...(not_closed === undefined ? {} : { not_closed }) };
   }
 
   async status(): Promise<AgentView> {
@@ -160,10 +157,12 @@ export class AgentHandle implements Agent {
     options: { after?: number; follow?: boolean; signal?: AbortSignal } = {},
   ): AsyncGenerator<AgentEvent> {
     let after = options.after ?? 0;
+    const patience = new Patience();
     for (const pace = new Pace(options.signal); ; ) {
       // Asked before the events, so that those of the end are not missed.
       const ended = (await this.#line.describe()).status.name !== 'RUNNING';
-      const page = await this.#line.query<EventsPage>(QUERIES.events, { after });
+      const page = await patience.answer(this.#line.query<EventsPage>(QUERIES.events, { after }));
+      if (page === undefined) continue;
       yield* page.events;
       after = page.next;
       if (page.events.length > 0) {
@@ -177,8 +176,10 @@ export class AgentHandle implements Agent {
 
   async *statuses({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<AgentView> {
     let last = '';
+    const patience = new Patience();
     for (const pace = new Pace(signal); !pace.isOver; ) {
-      const view = await this.status();
+      const view = await patience.answer(this.status());
+      if (view === undefined) continue;
       const stands = JSON.stringify([view.status, view.turn, view.closed, view.queued, view.waiting_for]);
       if (stands !== last) {
         last = stands;
@@ -192,9 +193,12 @@ export class AgentHandle implements Agent {
 
   async *agents({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<AgentView> {
     const seen = new Set<AgentId>();
+    const patience = new Patience();
     for (const pace = new Pace(signal); !pace.isOver; ) {
       const ended = (await this.#line.describe()).status.name !== 'RUNNING';
-      const fresh = (await this.tree()).agents.filter((view) => !seen.has(view.agent_id));
+      const tree = await patience.answer(this.tree());
+      if (tree === undefined) continue;
+      const fresh = tree.agents.filter((view) => !seen.has(view.agent_id));
       for (const view of fresh) {
         seen.add(view.agent_id);
         yield view;
@@ -224,8 +228,14 @@ export class AgentHandle implements Agent {
   }
 }
 
+type Standing = Pick<AgentView, 'status' | 'message'>;
+
+function standingOf({ status, message }: Standing): Standing {
+  return { status, ...(message === undefined ? {} : { message }) };
+}
+
 /** How an agent stands of which no worker has seen anything before it was ended. */
-function asUnborn(error: unknown): Pick<AgentView, 'status' | 'message'> {
+function asUnborn(error: unknown): Standing {
   if (!(error instanceof CadreError) || error.code !== 'agent_not_resumable') throw error;
   return { status: 'errored', message: error.message };
 }

@@ -7,6 +7,7 @@ import type {
   BroughtBack,
   ContentPart,
   ItemsPage,
+  NotClosed,
   SessionSettings,
   SessionSettingsInput,
   Source,
@@ -40,7 +41,10 @@ export interface CloseResult {
   /** The status before closing. */
   status: Status;
   message?: string;
+  /** Leaf first. */
   closed: AgentId[];
+  /** What could not be ended, with the reason; it works on. */
+  not_closed?: NotClosed[];
 }
 
 export interface ResumeOptions {

@@ -1,6 +1,7 @@
 import type { AgentIdentity } from './agent-identity.ts';
 import type { ErrorCode } from './errors.ts';
 import type { AgentId, SessionId } from './ids.ts';
+import type { NotClosed } from './internal.ts';
 import type { ContentPart } from './items.ts';
 import type { Restore } from './restore.ts';
 import type { AgentSettings, SessionSettings } from './settings.ts';
@@ -36,6 +37,8 @@ export interface AgentResult {
   approval_missing?: boolean;
   /** Everything below it that closed with it, leaf first, itself last. */
   closed: AgentId[];
+  /** What could not be ended, and works on. */
+  not_closed?: NotClosed[];
 }
 
 /** How much of a task stands in lists and memos. */

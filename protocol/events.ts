@@ -1,5 +1,6 @@
 import type { ApprovalShown, Decided } from './approvals.ts';
 import type { AgentId, SessionId } from './ids.ts';
+import type { AgentSettings } from './settings.ts';
 import type { Status, WireStatus } from './status.ts';
 import type { Usage } from './usage.ts';
 
@@ -26,7 +27,14 @@ export interface EventBodies {
   'input.accepted': { submission_id: string; from?: string };
   'input.rejected': { signal: string; reason: string };
   'agent.spawn.begin': Call & { prompt: string };
-  'agent.spawn.end': Call & { receiver_id?: AgentId; prompt: string; status: WireStatus; error?: string };
+  'agent.spawn.end': Call & {
+    receiver_id?: AgentId;
+    prompt: string;
+    status: WireStatus;
+    error?: string;
+    /** What the new agent has come to be; absent where there is none. */
+    effective?: EffectiveSettings;
+  };
   'agent.input.begin': OneReceiver & { prompt: string };
   'agent.input.end': OneReceiver & { prompt: string; status: WireStatus; error?: string };
   'agent.wait.begin': Call & { receiver_ids: AgentId[] };
@@ -44,6 +52,12 @@ export interface EventBodies {
   usage: { usage: Usage };
   warning: { text: string };
 }
+
+/** What became of the call, the persona, the role and what is inherited. */
+export type EffectiveSettings = Pick<
+  AgentSettings,
+  'role' | 'persona' | 'model' | 'reasoning_effort' | 'sandbox_mode' | 'working_directory'
+>;
 
 export type EventType = keyof EventBodies;
 

@@ -1,5 +1,5 @@
 import { allHandlersFinished, condition } from '@temporalio/workflow';
-import type { AgentId, AgentResult, Usage } from '../protocol/index.ts';
+import type { AgentId, AgentResult, NotClosed, Usage } from '../protocol/index.ts';
 import { addUsage } from '../protocol/usage.ts';
 import type { AgentState } from './agent-state.ts';
 import { closeAgent, notClosed } from './operations/close.ts';
@@ -21,7 +21,9 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   const left = below.flatMap((child) => child.not_closed ?? []);
   for (const { agent_id, error } of left) notClosed(agent, agent_id, error.message);
   agent.closed = closed;
+  const before = agent.standing.status;
   agent.standing.close(keepStatus, reason, Date.now());
+  if (agent.standing.status !== before) agent.emitOwnStatus();
   agent.report();
   for (const { from, requestId } of agent.closeRequests) {
     const acknowledge = {
@@ -34,10 +36,10 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   }
   await condition(() => agent.outbox.isEmpty && allHandlersFinished());
   agent.operations.giveUp();
-  return resultOf(agent, closed);
+  return resultOf(agent, closed, left);
 }
 
-function resultOf(agent: AgentState, closed: AgentId[]): AgentResult {
+function resultOf(agent: AgentState, closed: AgentId[], left: NotClosed[]): AgentResult {
   const { standing, identity } = agent;
   return {
     agent_id: agent.id,
@@ -48,6 +50,7 @@ function resultOf(agent: AgentState, closed: AgentId[]): AgentResult {
     ...(standing.code === undefined ? {} : { code: standing.code }),
     ...(standing.approvalMissing ? { approval_missing: true } : {}),
     closed,
+    ...(left.length === 0 ? {} : { not_closed: left }),
   };
 }
 

@@ -178,7 +178,7 @@ function learn(agent: AgentState, report: Report): void {
   if (change?.ended !== undefined) announce(agent, change.known, change.ended);
   const { ended } = report;
   if (ended !== undefined) emitStatus(agent, view.agent_id, ended.status, ended.message ?? view.message);
-  const isNew = change?.statusChanged === true || (inTree?.statusChanged === true && view.is_final);
+  const isNew = change?.statusChanged === true || inTree?.statusChanged === true;
   if (isNew && view.status !== ended?.status) emitStatus(agent, view.agent_id, view.status, view.message);
   agent.onChange();
 }

@@ -9,6 +9,9 @@ export default function close(invocation: Invocation, [reference]: [string]): Pr
       { agent_id: id, ...result },
       result.closed.length === 0 ? `${id} was closed already` : `closed ${result.closed.join(', ')}`,
     );
-    return EXIT.done;
+    for (const { agent_id: left, error } of result.not_closed ?? []) {
+      invocation.output.warn(`${left} was not closed: ${error.message}`);
+    }
+    return result.not_closed === undefined ? EXIT.done : EXIT.errored;
   });
 }

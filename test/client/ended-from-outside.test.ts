@@ -72,3 +72,15 @@ test('of an agent that was ended before it began all say so, and closing it has 
     closed: [],
   });
 });
+
+test('who closes what is just closing waits for that, and is told what it has closed', async () => {
+  const session = await deepSession(worker());
+  const [child, leaf] = idsOf(session);
+  const handle = cadre.get(session.id);
+  const [first, second] = await Promise.all([handle.close(), handle.close()]);
+  expect(first.closed).toEqual([leaf, child, session.id]);
+  expect(second.closed).toEqual(first.closed);
+  for (const name of ['root', 'default-1', 'default-1/default-1']) {
+    expect(await ended(session, name)).toBe('COMPLETED');
+  }
+});

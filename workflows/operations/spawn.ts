@@ -1,6 +1,12 @@
 import { WorkflowIdReusePolicy } from '@temporalio/workflow';
 import { TASK_SHOWN } from '../../protocol/agent-input.ts';
-import type { AgentId, AgentIdentity, AgentInput, AgentSettings } from '../../protocol/index.ts';
+import type {
+  AgentId,
+  AgentIdentity,
+  AgentInput,
+  AgentSettings,
+  EffectiveSettings,
+} from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
 import { fittingNote, NOTE_MAX, normalizeNote } from '../../protocol/note.ts';
 import { wireStatus } from '../../protocol/status.ts';
@@ -33,9 +39,10 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<S
     agent.emit({ type: 'agent.spawn.begin', ...call, prompt });
   }
   try {
-    return await start(agent, request, prompt, (id) => {
+    return await start(agent, request, prompt, (id, settings) => {
       const status = wireStatus(agent.children.get(id)?.status ?? 'pending_init');
-      agent.emit({ type: 'agent.spawn.end', ...call, receiver_id: id, prompt, status });
+      const effective = effectiveOf(settings);
+      agent.emit({ type: 'agent.spawn.end', ...call, receiver_id: id, prompt, status, effective });
       agent.onChange();
     });
   } catch (error) {
@@ -46,12 +53,24 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<S
   }
 }
 
+function effectiveOf(settings: AgentSettings): EffectiveSettings {
+  const { role, persona, model, reasoning_effort, sandbox_mode, working_directory } = settings;
+  return {
+    role,
+    ...(persona === undefined ? {} : { persona }),
+    model,
+    ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
+    sandbox_mode,
+    working_directory,
+  };
+}
+
 /** @param tell called as soon as the agent exists */
 async function start(
   agent: AgentState,
   request: SpawnRequest,
   prompt: string,
-  tell: (id: AgentId) => void,
+  tell: (id: AgentId, settings: AgentSettings) => void,
 ): Promise<SpawnResult> {
   const { limits } = agent.settings;
   if (agent.identity.depth >= limits.max_depth) {
@@ -107,7 +126,7 @@ async function start(
       const reason = error instanceof Error ? error.message : String(error);
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
-    tell(id);
+    tell(id, settings);
     return restore?.kind === 'fork' ? { id, itemsCarried: restore.to } : { id };
   });
 }
