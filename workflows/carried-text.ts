@@ -13,14 +13,15 @@ export function jsonBytes(value: unknown): number {
   return utf8.encode(JSON.stringify(value)).length;
 }
 
-/** The beginning of a text, with a word on where the rest is. */
+/** The beginning of a text, with a word on how to come by the rest. */
 export function shortened(text: string, most = SHOWN): string {
   if (text.length <= most) return text;
-  return `${text.slice(0, most)}… (cut; the agent's own status has it whole)`;
+  return `${text.slice(0, most)}… (cut; while the agent is open, send_input can ask it for the rest)`;
 }
 
 /**
- * Cuts texts so that all of them together fit into the input of a new run; the last ones are kept longest.
+ * Cuts texts so that all of them together fit into the input of a new run; the last ones are kept longest. Where all
+ * of them fit as they are, none is cut.
  *
  * @param whole whether a text is to be kept whole as long as there is room
  */
@@ -30,6 +31,8 @@ export function fitting<T>(
   cut: (entry: T, text: string) => T,
   whole: (entry: T) => boolean = () => false,
 ): T[] {
+  const total = entries.reduce((sum, entry) => sum + (textOf(entry)?.length ?? 0), 0);
+  if (total <= TOGETHER) return [...entries];
   let room = TOGETHER;
   return entries
     .toReversed()

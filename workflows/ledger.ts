@@ -3,6 +3,7 @@ import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } f
 import type { AgentState } from './agent-state.ts';
 import { emitStatus } from './announce.ts';
 import { fitting } from './carried-text.ts';
+import { boundedReport, reportForWatchers } from './report-size.ts';
 import type { Claim } from './slots.ts';
 import { OUTSIDE } from './standing.ts';
 
@@ -135,8 +136,9 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
 function tellWatchers({ tree, outbox, id: rootId }: AgentState, id: AgentId): void {
   const report = tree?.report(id);
   if (tree === undefined || report === undefined) return;
-  for (const watcher of tree.watches.of(id)) {
-    if (watcher !== rootId) outbox.post(watcher, { type: 'report', report });
+  const watchers = tree.watches.of(id).filter((watcher) => watcher !== rootId);
+  for (const watcher of watchers) {
+    outbox.post(watcher, { type: 'report', report: reportForWatchers(report, watchers.length) });
   }
 }
 
@@ -147,7 +149,7 @@ export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
     const id = candidates.length === 1 ? candidates[0] : undefined;
     if (id === undefined) return { reference, candidates };
     watched.push(id);
-    const report = id === root.id ? root.ownReport : root.tree?.report(id);
+    const report = id === root.id ? boundedReport(root.ownReport, 'root') : root.tree?.report(id);
     return report === undefined ? { reference, candidates } : { reference, candidates, report };
   });
   if (lookup.watch) root.tree?.watches.begin(lookup.request_id, lookup.from, watched);
