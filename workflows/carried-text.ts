@@ -16,12 +16,11 @@ export function jsonBytes(value: unknown): number {
 /** The beginning of a text, with a word on how to come by the rest. */
 export function shortened(text: string, most = SHOWN): string {
   if (text.length <= most) return text;
-  return `${text.slice(0, most)}… (cut; while the agent is open, send_input can ask it for the rest)`;
+  return `${text.slice(0, most)}… (cut; send_input can ask for the rest)`;
 }
 
 /**
- * Cuts texts so that all of them together fit into the input of a new run; the last ones are kept longest. Where all
- * of them fit as they are, none is cut.
+ * Cuts texts so that all of them together fit into the input of a new run; the last ones are kept longest.
  *
  * @param whole whether a text is to be kept whole as long as there is room
  */
@@ -31,8 +30,6 @@ export function fitting<T>(
   cut: (entry: T, text: string) => T,
   whole: (entry: T) => boolean = () => false,
 ): T[] {
-  const total = entries.reduce((sum, entry) => sum + (textOf(entry)?.length ?? 0), 0);
-  if (total <= TOGETHER) return [...entries];
   let room = TOGETHER;
   return entries
     .toReversed()
@@ -46,4 +43,14 @@ export function fitting<T>(
       return kept === text ? entry : cut(entry, kept);
     })
     .toReversed();
+}
+
+/** The same, where a text is cut only if all of them as they are would not fit together. */
+export function fittingWhole<T>(
+  entries: readonly T[],
+  textOf: (entry: T) => string | undefined,
+  cut: (entry: T, text: string) => T,
+): T[] {
+  const length = entries.reduce((sum, entry) => sum + (textOf(entry)?.length ?? 0), 0);
+  return fitting(entries, textOf, cut, () => length <= TOGETHER);
 }

@@ -2,8 +2,7 @@ import { isBelow } from '../protocol/ids.ts';
 import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 import { emitStatus } from './announce.ts';
-import { fitting } from './carried-text.ts';
-import { boundedReport, reportForWatchers } from './report-size.ts';
+import { reportForLookup, reportForWatchers } from './report-size.ts';
 import type { Claim } from './slots.ts';
 import { OUTSIDE } from './standing.ts';
 
@@ -149,17 +148,15 @@ export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
     const id = candidates.length === 1 ? candidates[0] : undefined;
     if (id === undefined) return { reference, candidates };
     watched.push(id);
-    const report = id === root.id ? boundedReport(root.ownReport, 'root') : root.tree?.report(id);
-    return report === undefined ? { reference, candidates } : { reference, candidates, report };
+    const report = id === root.id ? root.ownReport : root.tree?.report(id);
+    if (report === undefined) return { reference, candidates };
+    return { reference, candidates, report: reportForLookup(report, lookup.references.length) };
   });
   if (lookup.watch) root.tree?.watches.begin(lookup.request_id, lookup.from, watched);
-  return { request_id: lookup.request_id, found: fitting(found, messageOf, withMessage) };
+  return { request_id: lookup.request_id, found };
 }
 
 type Found = LookupAnswer['found'][number];
-const messageOf = ({ report }: Found): string | undefined => report?.view.message;
-const withMessage = ({ report, ...found }: Found, message: string): Found =>
-  report === undefined ? found : { ...found, report: { ...report, view: { ...report.view, message } } };
 
 /** A claim that is queued is granted to the agent that will work, whoever asked for it. */
 function claimOf(request: Extract<SlotRequest, { request_id: string }>): Claim {

@@ -4,7 +4,7 @@ import { endOfLife, isNews, lifeOf } from '../protocol/lives.ts';
 import { isFinal } from '../protocol/status.ts';
 import { Approvals, type ApprovalsCarry } from './approvals.ts';
 import { Budget, type BudgetCarry } from './budget.ts';
-import { fitting, shortened } from './carried-text.ts';
+import { fittingWhole, shortened } from './carried-text.ts';
 import { boundedReport } from './report-size.ts';
 import { Slots, type SlotsCarry } from './slots.ts';
 import { Watches, type WatchesCarry } from './watches.ts';
@@ -172,7 +172,7 @@ export class SessionTree {
   }
 
   get #carried(): Report[] {
-    return fitting([...this.#reports.values()], messageOf, withMessage);
+    return fittingWhole([...this.#reports.values()], messageOf, withMessage);
   }
 
   get carry(): SessionTreeCarry {
