@@ -12,6 +12,7 @@ import {
 } from '../protocol/index.ts';
 import { AgentSettingsStore } from './agent-settings.ts';
 import { findEnded } from './find-ended.ts';
+import { createStoreOutputs } from './handles/store-outputs.ts';
 import { ConversationCache } from './model/conversation-cache.ts';
 import { createModelActivity } from './model/model.ts';
 import { ModelProviders } from './model/model-providers.ts';
@@ -85,6 +86,7 @@ export function createActivities(deps: ActivityDeps) {
     read_items: createReadItems(deps.client),
     find_closed_agent: createFindClosedAgent(deps.client),
     find_ended: findEnded(deps.client),
+    store_outputs: createStoreOutputs(deps.stateDir),
   };
   return {
     ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),

@@ -160,6 +160,15 @@ export interface EndedAnswer {
   ended: AgentId[];
 }
 
+/** Texts that are too long for a conversation, to be kept where the agents' tools keep theirs. */
+export interface StoreRequest {
+  texts: string[];
+}
+/** For each of them its handle, or why it could not be kept. */
+export interface StoreAnswer {
+  stored: ({ handle: string } | { problem: string })[];
+}
+
 /** Activities that are not tools. Tools are activities under their own names, `ToolRequest` to `ToolAnswer`. */
 export interface CoreActivities {
   model(request: Wire<ModelRequest>): Promise<ModelAnswer>;
@@ -170,4 +179,5 @@ export interface CoreActivities {
   read_items(request: ItemsRequest): Promise<ItemsAnswer>;
   find_closed_agent(request: ClosedAgentRequest): Promise<ClosedAgentAnswer>;
   find_ended(request: EndedRequest): Promise<EndedAnswer>;
+  store_outputs(request: StoreRequest): Promise<StoreAnswer>;
 }

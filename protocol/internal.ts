@@ -104,6 +104,8 @@ export interface ListAnswer {
   request_id: string;
   agents: AgentView[];
   slots: { used: number; max: number };
+  /** How many more there are: all of them would not fit into one signal. */
+  left_out?: number;
 }
 
 /** Names of what agents of one session send each other; the underscore marks them as internal. */

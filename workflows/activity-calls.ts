@@ -25,6 +25,8 @@ import type {
   RoleRequest,
   SnapshotAnswer,
   SnapshotRequest,
+  StoreAnswer,
+  StoreRequest,
   TerminateAnswer,
   TerminateProblem,
   TerminateRequest,
@@ -134,6 +136,17 @@ export function findEnded(request: EndedRequest): Promise<EndedAnswer> {
     startToCloseTimeout: '1 minute',
     retry: { maximumAttempts: READ_ATTEMPTS },
     summary: `look whether ${counted(request.agents.length, 'agent')} still run`,
+  });
+}
+
+export function storeOutputs(request: StoreRequest): Promise<StoreAnswer> {
+  return scheduleActivity<StoreAnswer>('store_outputs', [request], {
+    startToCloseTimeout: '30 seconds',
+    // Where it cannot be done soon, the model goes on with what it is shown.
+    scheduleToCloseTimeout: '1 minute',
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 3 },
+    summary: `store ${counted(request.texts.length, 'long text')}`,
   });
 }
 

@@ -31,6 +31,7 @@ import { Inbox } from './inbox.ts';
 import type { Order } from './order.ts';
 import { Outbox } from './outbox.ts';
 import { Outcomes } from './outcomes.ts';
+import { boundedReport, reportForWatchers } from './report-size.ts';
 import { Requests } from './requests.ts';
 import { SessionTree } from './session-tree.ts';
 import { SideWork } from './side-work.ts';
@@ -71,6 +72,8 @@ export class AgentState {
   /** What has come of the operations of clients. */
   readonly operations: Outcomes;
   readonly sideWork = new SideWork();
+  /** The storing of what was too long for the conversation: one at a time. */
+  storing: Promise<void> = Promise.resolve();
   readonly orders: Order[];
   /** How many calls of the running turn wait while others have its slot. */
   lenders = 0;
@@ -223,12 +226,14 @@ export class AgentState {
     this.onChange();
     this.#counters.reports++;
     const report = this.#withEnd(this.ownReport);
-    for (const watcher of this.tree?.watches.of(this.id) ?? []) {
-      this.outbox.post(watcher, { type: 'report', report });
+    const watchers = this.tree?.watches.of(this.id) ?? [];
+    for (const watcher of watchers) {
+      this.outbox.post(watcher, { type: 'report', report: reportForWatchers(report, watchers.length) });
     }
     if (parent === undefined) return;
-    this.outbox.post(parent, { type: 'report', report }, () => this.#orphaned('parent'));
-    if (parent !== root) this.postToRoot({ type: 'report', report });
+    const toParent = { type: 'report', report: boundedReport(report, 'parent') } as const;
+    this.outbox.post(parent, toParent, () => this.#orphaned('parent'));
+    if (parent !== root) this.postToRoot({ type: 'report', report: boundedReport(report, 'root') });
   }
 
   #withEnd(report: Report): Report {

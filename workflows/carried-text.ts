@@ -13,10 +13,10 @@ export function jsonBytes(value: unknown): number {
   return utf8.encode(JSON.stringify(value)).length;
 }
 
-/** The beginning of a text, with a word on where the rest is. */
+/** The beginning of a text, with a word on how to come by the rest. */
 export function shortened(text: string, most = SHOWN): string {
   if (text.length <= most) return text;
-  return `${text.slice(0, most)}… (cut; the agent's own status has it whole)`;
+  return `${text.slice(0, most)}… (cut; send_input can ask for the rest)`;
 }
 
 /**
@@ -43,4 +43,14 @@ export function fitting<T>(
       return kept === text ? entry : cut(entry, kept);
     })
     .toReversed();
+}
+
+/** The same, where a text is cut only if all of them as they are would not fit together. */
+export function fittingWhole<T>(
+  entries: readonly T[],
+  textOf: (entry: T) => string | undefined,
+  cut: (entry: T, text: string) => T,
+): T[] {
+  const length = entries.reduce((sum, entry) => sum + (textOf(entry)?.length ?? 0), 0);
+  return fitting(entries, textOf, cut, () => length <= TOGETHER);
 }

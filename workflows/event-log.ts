@@ -1,4 +1,5 @@
 import type { AgentEvent, AgentId, EventBody, EventsPage, SessionId } from '../protocol/index.ts';
+import { fitted, mapTexts } from './fit-result.ts';
 
 export interface EventLogCarry {
   held: AgentEvent[];
@@ -10,6 +11,10 @@ const HELD_CHARS = 300_000;
 /** How many of them pass through continue-as-new. */
 const CARRIED_CHARS = 60_000;
 const PAGE_CHARS = 400_000;
+/** What has been said stands whole in the items: of each text in an event so many characters are held. */
+const TEXT_CHARS = 4_000;
+/** An event with many texts takes so many bytes. */
+const EVENT_BYTES = 16_000;
 
 /** The newest events of one agent, counted without gaps. */
 export class EventLog {
@@ -37,7 +42,7 @@ export class EventLog {
       agent_id: this.#agentId,
       session_id: this.#sessionId,
     };
-    const event = { ...head, ...body } as AgentEvent;
+    const event = { ...head, ...shortened(body) } as AgentEvent;
     const size = JSON.stringify(event).length;
     this.#held.push(event);
     this.#sizes.push(size);
@@ -72,4 +77,12 @@ export class EventLog {
     }
     return { held: this.#held.slice(start), last: this.#last };
   }
+}
+
+function shortened(body: EventBody): EventBody {
+  if (JSON.stringify(body).length <= TEXT_CHARS) return body;
+  const short = mapTexts(body, (text) =>
+    text.length > TEXT_CHARS ? `${text.slice(0, TEXT_CHARS).replace(/[\ud800-\udbff]$/, '')}…` : text,
+  );
+  return fitted(short, EVENT_BYTES) as EventBody;
 }

@@ -2,7 +2,7 @@ import { isBelow } from '../protocol/ids.ts';
 import type { AgentId, Lookup, LookupAnswer, Report, SlotAnswer, SlotRequest } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 import { emitStatus } from './announce.ts';
-import { fitting } from './carried-text.ts';
+import { reportForLookup, reportForWatchers } from './report-size.ts';
 import type { Claim } from './slots.ts';
 import { OUTSIDE } from './standing.ts';
 
@@ -135,8 +135,9 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
 function tellWatchers({ tree, outbox, id: rootId }: AgentState, id: AgentId): void {
   const report = tree?.report(id);
   if (tree === undefined || report === undefined) return;
-  for (const watcher of tree.watches.of(id)) {
-    if (watcher !== rootId) outbox.post(watcher, { type: 'report', report });
+  const watchers = tree.watches.of(id).filter((watcher) => watcher !== rootId);
+  for (const watcher of watchers) {
+    outbox.post(watcher, { type: 'report', report: reportForWatchers(report, watchers.length) });
   }
 }
 
@@ -148,16 +149,14 @@ export function answerLookup(root: AgentState, lookup: Lookup): LookupAnswer {
     if (id === undefined) return { reference, candidates };
     watched.push(id);
     const report = id === root.id ? root.ownReport : root.tree?.report(id);
-    return report === undefined ? { reference, candidates } : { reference, candidates, report };
+    if (report === undefined) return { reference, candidates };
+    return { reference, candidates, report: reportForLookup(report, lookup.references.length) };
   });
   if (lookup.watch) root.tree?.watches.begin(lookup.request_id, lookup.from, watched);
-  return { request_id: lookup.request_id, found: fitting(found, messageOf, withMessage) };
+  return { request_id: lookup.request_id, found };
 }
 
 type Found = LookupAnswer['found'][number];
-const messageOf = ({ report }: Found): string | undefined => report?.view.message;
-const withMessage = ({ report, ...found }: Found, message: string): Found =>
-  report === undefined ? found : { ...found, report: { ...report, view: { ...report.view, message } } };
 
 /** A claim that is queued is granted to the agent that will work, whoever asked for it. */
 function claimOf(request: Extract<SlotRequest, { request_id: string }>): Claim {

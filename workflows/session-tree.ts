@@ -4,7 +4,8 @@ import { endOfLife, isNews, lifeOf } from '../protocol/lives.ts';
 import { isFinal } from '../protocol/status.ts';
 import { Approvals, type ApprovalsCarry } from './approvals.ts';
 import { Budget, type BudgetCarry } from './budget.ts';
-import { fitting, shortened } from './carried-text.ts';
+import { fittingWhole, shortened } from './carried-text.ts';
+import { boundedReport } from './report-size.ts';
 import { Slots, type SlotsCarry } from './slots.ts';
 import { Watches, type WatchesCarry } from './watches.ts';
 
@@ -63,8 +64,8 @@ export class SessionTree {
     const { agent_id: id, status, turn } = report.view;
     const before = this.#reports.get(id);
     if (before === undefined || !isNews(report, before.seq)) return undefined;
-    const { ended: _told, ...kept } = report;
-    this.#reports.set(id, { ...kept, view: withShortMessage(report.view) });
+    const { ended: _told, ...kept } = boundedReport(report, 'root');
+    this.#reports.set(id, kept);
     return { statusChanged: before.view.status !== status || before.view.turn !== turn };
   }
 
@@ -143,8 +144,9 @@ export class SessionTree {
     return [...this.#reports.keys()];
   }
 
+  /** Texts are cut, since there may be very many of them. */
   get views(): AgentView[] {
-    return [...this.#reports.values()].map((report) => report.view);
+    return [...this.#reports.values()].map((report) => withShortMessage(report.view));
   }
 
   get openIds(): AgentId[] {
@@ -170,7 +172,7 @@ export class SessionTree {
   }
 
   get #carried(): Report[] {
-    return fitting([...this.#reports.values()], messageOf, withMessage);
+    return fittingWhole([...this.#reports.values()], messageOf, withMessage);
   }
 
   get carry(): SessionTreeCarry {
@@ -184,7 +186,6 @@ export class SessionTree {
   }
 }
 
-/** Texts in the root's picture of the session are cut, since it holds them for every agent. */
 function withShortMessage(view: AgentView): AgentView {
   return view.message === undefined ? view : { ...view, message: shortened(view.message) };
 }

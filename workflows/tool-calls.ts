@@ -3,6 +3,7 @@ import type { ApprovalNeed, PlannedCall, ToolAnswer, ToolCall, ToolOutput } from
 import { callTool, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
+import { outputOf } from './operation-output.ts';
 import { askApproval, missApproval, takeBack } from './operations/approval.ts';
 import { Refused } from './operations/refused.ts';
 import { unwatch } from './operations/resolve.ts';
@@ -150,7 +151,8 @@ async function operate(
     );
   }
   try {
-    return output(plan, JSON.stringify(await tool(agent, plan.call_id, plan.arguments)), true);
+    const result = await tool(agent, plan.call_id, plan.arguments);
+    return output(plan, await outputOf(agent, result), true);
   } catch (error) {
     if (error instanceof MovesOn) throw error;
     if (error instanceof Refused) return output(plan, refusalOutput(error.body, error.details), false);

@@ -1,23 +1,10 @@
-/** About how many bytes of text make one token, over languages and models. */
-const BYTES_PER_TOKEN = 4;
-/** However high the limit is set: an output has to fit into one page of a conversation and one payload. */
-const MOST_BYTES = 256 * 1024;
-/** However low: a cut has to leave something to read. */
-const LEAST_BYTES = 256;
+import { bytesWithin, estimateTokens } from '../../protocol/output-size.ts';
+
 /** How far from the exact middle a cut may move to fall between two lines. */
 const LINE_SEARCH = 0.2;
 
 /** Where the whole is: behind a handle (or at least its first bytes), or nowhere, and why. */
 export type Stored = { handle: string; onlyBytes?: number } | { problem: string };
-
-export function estimateTokens(bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN);
-}
-
-/** How many bytes an output may have under a limit of tokens. */
-export function bytesWithin(limitTokens: number): number {
-  return Math.max(LEAST_BYTES, Math.min(limitTokens * BYTES_PER_TOKEN, MOST_BYTES));
-}
 
 /** Whether a text is over the limit, and by that needs a handle. */
 export function isTooLong(text: string, limitTokens: number): boolean {

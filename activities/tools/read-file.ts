@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CadreError, counted } from '../../protocol/index.ts';
-import { bytesWithin } from '../handles/cut-output.ts';
+import { bytesWithin } from '../../protocol/output-size.ts';
 import { defineTool } from './define-tool.ts';
 import { openOrdinaryFile } from './ordinary-path.ts';
 import { inspectStart, linesOf, type TextLine } from './text-lines.ts';

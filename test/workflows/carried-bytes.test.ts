@@ -44,7 +44,7 @@ test.each<[string, number, (agent: AgentState) => void]>([
   ],
   [
     'what the root knows of every agent',
-    4_000,
+    63_900,
     ({ tree }) => {
       tree?.expect(viewOf(CHILD));
       tree?.apply(reportOf(CHILD, 1, { status: 'completed', message: LONG }));

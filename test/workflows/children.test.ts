@@ -178,7 +178,7 @@ describe('what children have said', () => {
     expect(children.bytes).toBeLessThan(300_000);
     expect(known.map(({ id }) => id)).toEqual(children.ids);
     expect(known.at(-1)?.message).toBe(said(50_000));
-    expect(known[1]?.message).toContain("the agent's own status has it whole");
+    expect(known[1]?.message).toContain('send_input can ask for the rest');
     expect(children.get(agentId('worker-2'))?.message).toBe(said(50_000));
   });
 });

@@ -51,44 +51,52 @@ describe('the event log', () => {
   });
 
   test('drops the oldest when it gets large, and says how many', () => {
-    const log = filled(Array.from({ length: 50 }, () => 'x'.repeat(10_000)));
+    const log = filled(Array.from({ length: 100 }, () => 'x'.repeat(10_000)));
     const { events, dropped } = log.page();
     expect(dropped).toBeGreaterThan(0);
     expect(events[0]?.seq).toBe((dropped ?? 0) + 1);
-    expect(events.at(-1)?.seq).toBe(50);
+    expect(events.at(-1)?.seq).toBe(100);
     expect(log.page(dropped)).not.toHaveProperty('dropped');
   });
 
-  test('holds the newest event however large it is', () => {
-    const log = filled(['small', 'x'.repeat(1_000_000)]);
-    expect(log.page()).toMatchObject({ events: [{ seq: 2 }], dropped: 1, next: 2 });
+  test('holds the beginning of a long text, so that no event pushes out the others', () => {
+    const log = filled(['small', 'x'.repeat(3_000_000)]);
+    const text = `${'x'.repeat(4_000)}…`;
+    expect(log.page()).toMatchObject({ events: [{ text: 'small' }, { text }], next: 2 });
+  });
+
+  test('holds an event with many long texts within 16,000 bytes, each text cut', () => {
+    const ids = Array.from({ length: 60 }, (_, n) => `${SESSION}/worker-${n + 1}` as AgentId);
+    const statuses = Object.fromEntries(ids.map((id) => [id, { completed: 'é'.repeat(50_000) }]));
+    const log = new EventLog(AGENT, SESSION);
+    log.add({ type: 'agent.wait.end', call_id: 'c', sender_id: AGENT, statuses, timed_out: false }, NOON);
+    const [event] = log.page().events;
+    expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(17_000);
+    expect(event).toMatchObject({
+      statuses: Object.fromEntries(
+        ids.map((id) => [id, { completed: expect.stringMatching(/^é+\n\[… .* bytes left out …\]\né*…$/) }]),
+      ),
+    });
   });
 
   test('takes only the newest events through continue-as-new, and says how many are gone', () => {
-    const next = carried(filled(Array.from({ length: 50 }, () => 'x'.repeat(5_000))));
+    const next = carried(filled(Array.from({ length: 50 }, () => 'x'.repeat(3_000))));
     expect(JSON.stringify(next.carry).length).toBeLessThan(70_000);
     next.add(warning('after'), NOON);
     const { events, dropped } = next.page();
     expect(dropped).toBe((events[0]?.seq ?? 0) - 1);
     expect(events.at(-1)).toMatchObject({ seq: 51, text: 'after' });
   });
-
-  test('counts on where not even the newest event passes through continue-as-new', () => {
-    const next = carried(filled(['a', 'x'.repeat(100_000)]));
-    expect(next.page()).toEqual({ events: [], next: 2, dropped: 2 });
-    next.add(warning('after'), NOON);
-    expect(next.page(2)).toMatchObject({ events: [{ seq: 3 }], next: 3 });
-  });
 });
 
 const sizes = fc.array(
-  fc.oneof(fc.constant('continue' as const), fc.constantFrom(1, 100, 5_000, 40_000, 70_000, 350_000)),
-  { maxLength: 40 },
+  fc.oneof(fc.constant('continue' as const), fc.constantFrom(1, 100, 2_000, 4_000, 70_000, 350_000)),
+  { maxLength: 200 },
 );
 
 test('numbers run without gaps, and each event is either there or counted as dropped', () => {
   fc.assert(
-    fc.property(sizes, fc.nat(45), (steps, after) => {
+    fc.property(sizes, fc.nat(210), (steps, after) => {
       let log = new EventLog(AGENT, SESSION);
       let added = 0;
       for (const step of steps) {

@@ -25,6 +25,8 @@ import {
   type RoleAnswer,
   type RoleRequest,
   type SessionId,
+  type StoreAnswer,
+  type StoreRequest,
   sessionOf,
   type TerminateRequest,
   type ToolAnswer,
@@ -46,6 +48,8 @@ export interface Play {
   conversations: Map<AgentId, Item[]>;
   /** What the tools said, by call. */
   outputs: Map<string, string>;
+  /** What was too long for a conversation, by the number in its handle. */
+  stored: string[];
   asked: { agent: string; items: Item[]; turn: number; final: boolean }[];
   /** How often a role was resolved for the folder /link. */
   followed: number;
@@ -118,6 +122,11 @@ export function scriptedActivities(plays: Plays, client: Client) {
       return { ok: false, error: { code: 'agent_not_found', message } };
     },
     find_ended: findEnded(client),
+    store_outputs: async ({ texts }: StoreRequest): Promise<StoreAnswer> => {
+      const { workflowExecution } = Context.current().info;
+      const { stored } = playOf(sessionOf(workflowExecution?.workflowId as AgentId));
+      return { stored: texts.map((text) => ({ handle: `h_${stored.push(text) - 1}` })) };
+    },
     plan_call: async ({ call }: Wire<PlanRequest>) =>
       planOf({ name: call.name, args: JSON.parse(call.arguments) }, call.call_id),
     look: (request: Wire<ToolRequest>) => beating(() => tool(request)),

@@ -69,6 +69,11 @@ export class ScriptedSession {
     return this.#play.asked.filter(({ agent }) => agent === name);
   }
 
+  /** What was too long for a conversation, by the number in its handle. */
+  get stored(): readonly string[] {
+    return this.#play.stored;
+  }
+
   /** Has something happen to what an agent was in earlier runs. */
   past(name: string, past: Past): void {
     this.#play.pasts.set(name, past);

@@ -97,6 +97,7 @@ export class ScriptedWorker {
       endless,
       conversations: new Map(),
       outputs: new Map(),
+      stored: [],
       asked: [],
       followed: 0,
       pasts: new Map(),

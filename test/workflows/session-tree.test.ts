@@ -107,8 +107,11 @@ describe("the root's picture of its session", () => {
     const tree = treeWith([CHILD]);
     tree.apply(reportOf(CHILD, 1, { status: 'completed', message: 'x'.repeat(100_000) }));
     const { message = '' } = tree.report(CHILD)?.view ?? {};
-    expect(message.length).toBeLessThan(4_200);
-    expect(message).toContain("the agent's own status has it whole");
+    expect(message).toMatch(/^x{30000,}\n\[… \d+ of 100000 bytes left out …\]\nx{30000,}$/);
+    expect(message.length).toBeLessThan(64_001);
+    const shown = tree.views[0]?.message ?? '';
+    expect(shown.length).toBeLessThan(4_200);
+    expect(shown).toContain('send_input can ask for the rest');
   });
 
   test('fits into a new run, however many agents have said much', () => {

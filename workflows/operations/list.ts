@@ -2,7 +2,7 @@ import { isBelow, nameOf } from '../../protocol/ids.ts';
 import type { AgentView, ListAnswer, ListRequest, WireStatus } from '../../protocol/index.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
-import { shortened } from '../carried-text.ts';
+import { jsonBytes, shortened } from '../carried-text.ts';
 import { Refused } from './refused.ts';
 
 export interface ListOptions {
@@ -31,6 +31,7 @@ export interface ListedAgent {
 export interface ListResult {
   agents: ListedAgent[];
   slots: { used: number; max: number };
+  left_out?: string;
 }
 
 /** The sub-agents of this session that take input, as the root knows them. */
@@ -43,6 +44,7 @@ export async function list(agent: AgentState, options: ListOptions): Promise<Lis
   return {
     agents: answer.agents.map((view) => listed(view, now, options.includeTree)),
     slots: answer.slots,
+    ...(answer.left_out === undefined ? {} : { left_out: `${answer.left_out} more agents` }),
   };
 }
 
@@ -52,17 +54,28 @@ export function answerList(root: AgentState, request: ListRequest): ListAnswer {
   const views = (tree?.views ?? []).filter(
     (view) => isInScope(view, request) && (request.include_closed || isActive(view)),
   );
+  let room = LIST_BYTES;
+  const agents = views
+    .map(({ message, ...view }) =>
+      message === undefined ? view : { ...view, message: shortened(message, MESSAGE_LISTED) },
+    )
+    .filter((view) => {
+      room -= jsonBytes(view) + 1;
+      return room >= 0;
+    });
+  const leftOut = views.length - agents.length;
   return {
     request_id: request.request_id,
-    agents: views.map(({ message, ...view }) =>
-      message === undefined ? view : { ...view, message: shortened(message, MESSAGE_LISTED) },
-    ),
+    agents,
+    ...(leftOut === 0 ? {} : { left_out: leftOut }),
     slots: { used: tree?.slots.used ?? 0, max: tree?.slots.max ?? 0 },
   };
 }
 
 /** A list is for finding agents; the whole answer comes from `wait`. */
 const MESSAGE_LISTED = 300;
+/** As much goes from the root to whoever asks, in one signal. */
+const LIST_BYTES = 1_000_000;
 
 /** How sub-agents of this session stand, as the root knows them; undefined when this agent closes first. */
 export async function viewsOf(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bytesWithin, cutOutput, estimateTokens, isTooLong } from '../../../activities/handles/cut-output.ts';
+import { cutOutput, isTooLong } from '../../../activities/handles/cut-output.ts';
+import { bytesWithin, estimateTokens } from '../../../protocol/output-size.ts';
 
 const stored = { handle: 'h_0123' };
 
