@@ -285,7 +285,9 @@ describe.concurrent('close_agent', () => {
     await session.untilFinal();
     expect(await session.until('default-1', (view) => view.closed)).toMatchObject({ status: 'shutdown' });
     expect(await session.until('default-1/default-1', (view) => view.closed)).toMatchObject({ closed: true });
-    expect((await session.items('default-1')).map((item) => item.type)).not.toContain('never said');
+    const said = (await session.items('default-1')).filter((item) => item.type === 'assistant_message');
+    expect(said.map(({ text }) => text)).not.toContain('never said');
+    expect(session.asked('default-1')).toHaveLength(2);
   });
 
   test('of an agent that was ended from outside says so', async () => {
