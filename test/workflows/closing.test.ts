@@ -153,6 +153,14 @@ describe.concurrent('close_agent', () => {
       new Set([session.idOf('default-1/default-1'), session.idOf('default-1/default-2')]),
     );
     expect(closed[2]).toBe(session.idOf('default-1'));
+    const closedAt = (name: string) =>
+      eventually(async () => {
+        const { closeTime } = await session.agent(name).describe();
+        if (closeTime === undefined) throw new Error(`the workflow of ${name} runs`);
+        return closeTime.getTime();
+      });
+    const leaves = [await closedAt('default-1/default-1'), await closedAt('default-1/default-2')];
+    expect(Math.max(...leaves)).toBeLessThanOrEqual(await closedAt('default-1'));
     expect((await session.tree()).agents.slice(1).map(({ status, closed }) => [status, closed])).toEqual([
       ['shutdown', true],
       ['shutdown', true],
