@@ -127,12 +127,24 @@ export class Workplace {
    * @throws CadreError `agent_not_found`, or `no_worker` for a question to a queued session whose queue has none
    */
   async withAgent<T>(id: AgentId, mode: ServingMode, action: (agent: Agent) => Promise<T>): Promise<T> {
-    const { queue } = await this.link.reach((client) => client.get(id).describe());
+    const queue = await this.#queueOf(id);
     const local = await this.localSession(sessionOf(id), queue);
     if (local === undefined && mode === 'answer') await this.#requireWorkers(queue);
     return serveWhileNeeded(local, mode, this.surroundings, () =>
       this.link.reach((client) => action(client.get(id))),
     );
+  }
+
+  /** That of the session, where somebody has deleted the agent: what is left below it may need a worker. */
+  async #queueOf(id: AgentId): Promise<string> {
+    try {
+      return (await this.link.reach((client) => client.get(id).describe())).queue;
+    } catch (error) {
+      const isMissing = error instanceof CadreError && error.code === 'agent_not_found';
+      const record = isMissing ? await this.files.read(sessionOf(id)) : undefined;
+      if (record === undefined) throw error;
+      return record.queue;
+    }
   }
 
   /**

@@ -76,17 +76,27 @@ export class AgentHandle implements Agent {
       .update<Standing>(UPDATES.shutdown, reason === undefined ? {} : { reason })
       .catch((error: unknown) => {
         if (error instanceof CadreError && error.code === 'agent_closed') return undefined;
+        if (error instanceof CadreError && error.code === 'agent_not_found') return error;
         throw error;
       });
+    if (before instanceof CadreError) {
+      // Whoever deletes a running agent leaves what is below it.
+      const closed = await this.#closeBelow();
+      if (closed.length === 0) throw before;
+      return { status: 'errored', message: 'it was deleted', closed };
+    }
     if (before === undefined && (await this.#line.describe()).status.name !== 'RUNNING') {
       const ended = await this.status().catch(asUnborn);
-      const below = await closeBelow(this.#client, this.id, (id) => new AgentHandle(this.#client, id));
-      return { ...standingOf(ended), closed: below };
+      return { ...standingOf(ended), closed: await this.#closeBelow() };
     }
     // It may be closing already, for somebody else.
     const standing = before ?? (await this.status());
     const { closed, not_closed } = await this.#line.result();
     return { ...standingOf(standing), closed, ...(not_closed === undefined ? {} : { not_closed }) };
+  }
+
+  #closeBelow(): Promise<AgentId[]> {
+    return closeBelow(this.#client, this.id, (id) => new AgentHandle(this.#client, id));
   }
 
   async status(): Promise<AgentView> {

@@ -133,9 +133,8 @@ async function modelsOf(
   deps: RoleDeps,
 ): Promise<readonly string[] | undefined> {
   const configured = session.model_providers[provider];
-  // A script plays any model.
-  if (provider === REHEARSAL_PROVIDER || provider === 'script' || configured?.script !== undefined)
-    return undefined;
+  // The rehearsal plays any model.
+  if (provider === REHEARSAL_PROVIDER) return undefined;
   if (configured?.models !== undefined) return configured.models;
   try {
     return await deps.listModels(provider, session);

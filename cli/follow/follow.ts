@@ -153,7 +153,11 @@ async function ended(place: Workplace, session: SessionId): Promise<SessionResul
 async function closeWhatIsLeft(place: Workplace, session: SessionId): Promise<void> {
   const closing = place.link.reach(async (client) => {
     const root = client.get(session);
-    if ((await root.describe()).closed) await root.close();
+    const isRunning = await root.describe().then(
+      ({ closed }) => !closed,
+      (error: unknown) => !(error instanceof CadreError && error.code === 'agent_not_found'),
+    );
+    if (!isRunning) await root.close();
   });
   await closing.catch(() => {});
 }

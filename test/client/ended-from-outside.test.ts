@@ -84,3 +84,19 @@ test('who closes what is just closing waits for that, and is told what it has cl
     expect(await ended(session, name)).toBe('COMPLETED');
   }
 });
+
+test('closing a root that was deleted closes what it has left; where nothing is left it is not found', async () => {
+  const session = await deepSession(worker());
+  await worker().client.workflowService.deleteWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId: session.id },
+  });
+  await eventually(() => expect(cadre.get(session.id).describe()).rejects.toThrow());
+  await eventually(async () => expect(await cadre.list({ session: session.id })).toHaveLength(2));
+  const [child, leaf] = idsOf(session);
+  expect((await cadre.get(session.id).close()).closed).toEqual([leaf, child]);
+  await eventually(() =>
+    expect(cadre.get(session.id).close()).rejects.toMatchObject({ code: 'agent_not_found' }),
+  );
+  worker().forget(session.id);
+});

@@ -21,9 +21,10 @@ test('interrupt ends the process group of a command within two seconds, and the 
 
   const interrupting = home.json<{ status: string }>(['interrupt', id]);
   await interrupting;
-  const seen = Date.now();
-  while (pidsOf('sleep 60').length > 0 && Date.now() - seen < 10_000) await sleep(20);
+  const asked = Date.now();
+  while (pidsOf('sleep 60').length > 0 && Date.now() - asked < 10_000) await sleep(20);
   expect(pidsOf('sleep 60')).toEqual([]);
+  const gone = Date.now();
 
   const status = await home.json<AgentView>(['status', id]);
   expect(status).toMatchObject({ status: 'interrupted', closed: false });
@@ -32,7 +33,8 @@ test('interrupt ends the process group of a command within two seconds, and the 
   expect(JSON.parse(waited.stdout)).toMatchObject({ status: { [id]: { interrupted: expect.any(String) } } });
   const { events } = await home.json<{ events: { type: string; at: string }[] }>(['events', id]);
   const interrupted = Date.parse(events.find((event) => event.type === 'turn.interrupted')?.at ?? '');
-  expect(seen - interrupted).toBeLessThan(2_000 + 3_000);
+  // Two seconds are promised; three more are for the command line and a busy machine.
+  expect(gone - interrupted).toBeLessThan(2_000 + 3_000);
 
   expect((await home.run(['send', id, 'go on'])).code).toBe(0);
   const ended = await run.ended;

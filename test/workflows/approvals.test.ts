@@ -264,6 +264,20 @@ describe.concurrent('approvals', () => {
     expect(started).toEqual({ agent_id: session.idOf('default-1') });
     expect((await session.tree()).agents).toHaveLength(2);
   });
+
+  test('another working directory, aborted: nothing is started, and the turn that asked is interrupted', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [call('spawn_agent', { message: 'x', working_directory: '/elsewhere' }), say('never said')],
+      }),
+    });
+    const [asked] = await untilAsked(session);
+    await decide(session, asked?.approval_id ?? '', 'abort');
+    expect(await session.untilFinal()).toMatchObject({ status: 'interrupted', closed: false });
+    expect((await session.tree()).agents).toHaveLength(1);
+    expect(await session.eventsOf('agent.spawn.end')).toMatchObject([{ status: 'not_found' }]);
+    expect(session.asked()).toHaveLength(1);
+  });
 });
 
 test('two agents for other folders, asked for in one answer while all slots are taken, do not hold up the turn', async () => {

@@ -153,6 +153,14 @@ describe.concurrent('close_agent', () => {
       new Set([session.idOf('default-1/default-1'), session.idOf('default-1/default-2')]),
     );
     expect(closed[2]).toBe(session.idOf('default-1'));
+    const closedAt = (name: string) =>
+      eventually(async () => {
+        const { closeTime } = await session.agent(name).describe();
+        if (closeTime === undefined) throw new Error(`the workflow of ${name} runs`);
+        return closeTime.getTime();
+      });
+    const leaves = [await closedAt('default-1/default-1'), await closedAt('default-1/default-2')];
+    expect(Math.max(...leaves)).toBeLessThanOrEqual(await closedAt('default-1'));
     expect((await session.tree()).agents.slice(1).map(({ status, closed }) => [status, closed])).toEqual([
       ['shutdown', true],
       ['shutdown', true],
@@ -285,7 +293,9 @@ describe.concurrent('close_agent', () => {
     await session.untilFinal();
     expect(await session.until('default-1', (view) => view.closed)).toMatchObject({ status: 'shutdown' });
     expect(await session.until('default-1/default-1', (view) => view.closed)).toMatchObject({ closed: true });
-    expect((await session.items('default-1')).map((item) => item.type)).not.toContain('never said');
+    const said = (await session.items('default-1')).filter((item) => item.type === 'assistant_message');
+    expect(said.map(({ text }) => text)).not.toContain('never said');
+    expect(session.asked('default-1')).toHaveLength(2);
   });
 
   test('of an agent that was ended from outside says so', async () => {

@@ -200,7 +200,16 @@ describe.concurrent('an agent that sends input', () => {
       receiver_id: session.idOf('default-1/default-1'),
       prompt: 'from a cousin',
     });
-    expect(end?.call_id).toBe(begin?.call_id);
+    expect(end).toMatchObject({
+      call_id: begin?.call_id,
+      sender_id: session.idOf('default-2'),
+      receiver_id: session.idOf('default-1/default-1'),
+      prompt: 'from a cousin',
+      status: expect.anything(),
+    });
+    expect(end).not.toHaveProperty('error');
+    const [sent] = outputs(await session.items('default-2'), 'send_input');
+    expect(sent).toEqual({ submission_id: expect.stringMatching(/./) });
   });
 
   test('may interrupt the receiver with it', async () => {

@@ -50,7 +50,7 @@ export interface Play {
   outputs: Map<string, string>;
   /** What was too long for a conversation, by the number in its handle. */
   stored: string[];
-  asked: { agent: string; items: Item[]; turn: number; final: boolean }[];
+  asked: { agent: string; items: Item[]; turn: number; final: boolean; settings?: AgentSettings }[];
   /** How often a role was resolved for the folder /link. */
   followed: number;
   /** What is wrong with the earlier runs of agents, by short name. */
@@ -151,7 +151,14 @@ async function speak(
   }
   const name = shortName(agent.agent_id);
   const step = items.filter((item) => item.type === 'assistant_message').length;
-  play.asked.push({ agent: name, items, turn: agent.turn, final });
+  const { settings } = agent;
+  play.asked.push({
+    agent: name,
+    items,
+    turn: agent.turn,
+    final,
+    ...(settings === undefined ? {} : { settings }),
+  });
   const said = await play.script({ agent: name, turn: agent.turn, step, final, items });
   if (said.fail !== undefined) {
     const { code: type, message, retryable = false } = said.fail;
@@ -238,7 +245,14 @@ function roleOf(play: Play, request: RoleRequest): RoleAnswer {
     return { ok: false, error: { code: 'approval_unavailable', message: need.reason }, needs_approval: need };
   }
   const place = folder?.startsWith('/place/') === true ? { working_directory: folder } : {};
-  const settings = { ...inherited, ...place, ...play.roles[role], role };
+  const { model, reasoning_effort: effort } = request;
+  const chosen = {
+    ...(model === undefined ? {} : { model }),
+    ...(effort === undefined
+      ? {}
+      : { reasoning_effort: effort as NonNullable<AgentSettings['reasoning_effort']> }),
+  };
+  const settings = { ...inherited, ...place, ...play.roles[role], ...chosen, role };
   return { ok: true, settings, description: `plays ${role}` };
 }
 

@@ -11,6 +11,7 @@ import {
   outputs,
   say,
   spawn,
+  spawned,
   wait,
   waitForAll,
 } from './script.ts';
@@ -102,7 +103,66 @@ describe.concurrent('an agent', () => {
     const [begin] = await session.eventsOf('agent.spawn.begin');
     const [end] = await session.eventsOf('agent.spawn.end');
     expect(begin).toMatchObject({ sender_id: session.id, prompt: 'dig here' });
-    expect(end).toMatchObject({ call_id: begin?.call_id, receiver_id: session.idOf('explorer-1') });
+    expect(end).toMatchObject({
+      call_id: begin?.call_id,
+      sender_id: session.id,
+      receiver_id: session.idOf('explorer-1'),
+      prompt: 'dig here',
+      status: expect.toBeOneOf(['pending_init', 'running']),
+      effective: { role: 'explorer' },
+    });
+    expect(end).not.toHaveProperty('error');
+  });
+
+  test('asks the model and the effort that the call names, else those of its role', async () => {
+    const session = await worker().start({
+      roles: { deep: { model: 'of-role', reasoning_effort: 'high' } },
+      script: lines({
+        root: [
+          {
+            calls: [{}, { model: 'of-call', reasoning_effort: 'low' }].map((chosen) => ({
+              name: 'spawn_agent',
+              args: { message: 'x', agent_type: 'deep', ...chosen },
+            })),
+          },
+          waitForAll,
+          say('ok'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    // Which of the two gets which number depends on whose role was read first.
+    const ids: string[] = spawned(await session.items());
+    const [byRole = '', byCall = ''] = ids.map((id) => id.slice(session.id.length + 1));
+    const ofRole = { model: 'of-role', reasoning_effort: 'high' };
+    const ofCall = { model: 'of-call', reasoning_effort: 'low' };
+    expect(session.asked(byRole)[0]?.settings).toMatchObject(ofRole);
+    expect(session.asked(byCall)[0]?.settings).toMatchObject(ofCall);
+    expect(await session.status(byRole)).toMatchObject(ofRole);
+    expect(await session.status(byCall)).toMatchObject(ofCall);
+  });
+
+  test('gets items as its task, and items as input, as they are', async () => {
+    const [task, more] = [[{ type: 'text', text: 'part' }], [{ type: 'text', text: 'other part' }]];
+    const session = await worker().start({
+      script: lines({
+        root: [
+          call('spawn_agent', { items: task }),
+          waitForAll,
+          call('send_input', { id: 'default-1', items: more }),
+          say('ok'),
+        ],
+        'default-1': [say('one'), say('two')],
+      }),
+    });
+    await session.untilFinal();
+    await session.untilFinal('default-1', 2);
+    const told = (await session.items('default-1')).filter((item) => item.type === 'user_message');
+    expect(told.map(({ content }) => content)).toEqual([task, more]);
+    expect(lastOutput(await session.items(), 'send_input')).toEqual({
+      submission_id: expect.stringMatching(/./),
+    });
   });
 
   test('is not spawned in a role that does not exist', async () => {
@@ -110,8 +170,48 @@ describe.concurrent('an agent', () => {
       script: lines({ root: [call('spawn_agent', { message: 'x', agent_type: 'nobody' }), say('then not')] }),
     });
     await session.untilFinal();
-    expect(lastOutput(await session.items(), 'spawn_agent').error.code).toBe('unknown_role');
+    const { error } = lastOutput(await session.items(), 'spawn_agent');
+    expect(error.code).toBe('unknown_role');
     expect(await session.tree()).toMatchObject({ agents: [{ children: [] }], slots: { used: 0, max: 12 } });
+    const [begin] = await session.eventsOf('agent.spawn.begin');
+    const [end] = await session.eventsOf('agent.spawn.end');
+    expect(end).toMatchObject({
+      call_id: begin?.call_id,
+      prompt: 'x',
+      status: 'not_found',
+      error: error.message,
+    });
+    expect(end).not.toHaveProperty('receiver_id');
+  });
+
+  test('is in the answer of a wait for any with every other one that is final by then', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('one', 'two', 'three'),
+          async () => {
+            await session.untilFinal('default-1');
+            await session.untilFinal('default-2');
+            return wait(['default-1', 'default-2', 'default-3']);
+          },
+          say('ok'),
+        ],
+        'default-1': [say('one')],
+        'default-2': [say('two')],
+        'default-3': [() => session.untilFinal().then(() => say('three'))],
+      }),
+    });
+    await session.untilFinal();
+    const status = {
+      [session.idOf('default-1')]: { completed: 'one' },
+      [session.idOf('default-2')]: { completed: 'two' },
+    };
+    expect(lastOutput(await session.items(), 'wait')).toEqual({ status, timed_out: false });
+    const [begin] = await session.eventsOf('agent.wait.begin');
+    expect(begin?.sender_id).toBe(session.id);
+    expect(await session.eventsOf('agent.wait.end')).toMatchObject([
+      { call_id: begin?.call_id, statuses: status, timed_out: false },
+    ]);
   });
 
   test('whose role has an odd name gets an id that can be written, and that no other agent has', async () => {

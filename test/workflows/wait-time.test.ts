@@ -35,7 +35,7 @@ async function waited(args: object, passes: number, limits: object = {}) {
   await session.until('root', ({ waiting_for, step }) => waiting_for === 'agents' && step === 4);
   await environment.sleep(passes);
   await session.untilFinal();
-  return { output: lastOutput(await session.items(), 'wait'), took: await lastWaitTook(session) };
+  return { session, output: lastOutput(await session.items(), 'wait'), took: await lastWaitTook(session) };
 }
 
 async function lastWaitTook(session: ScriptedSession): Promise<number> {
@@ -53,12 +53,23 @@ test('a wait that is timed out is a value, and for any it holds no agent', async
 });
 
 test('a wait for all that is timed out holds those that are final', async () => {
-  const { output } = await waited(
+  const { session, output } = await waited(
     { ids: ['default-1', 'default-2'], mode: 'all', timeout_ms: 60_000 },
     70_000,
   );
   expect(Object.values(output.status)).toEqual([{ completed: 'done' }]);
   expect(output.timed_out).toBe(true);
+  const begin = (await session.eventsOf('agent.wait.begin')).at(-1);
+  expect(begin).toMatchObject({
+    sender_id: session.id,
+    receiver_ids: [session.idOf('default-1'), session.idOf('default-2')],
+  });
+  expect((await session.eventsOf('agent.wait.end')).at(-1)).toMatchObject({
+    call_id: begin?.call_id,
+    sender_id: session.id,
+    statuses: { [session.idOf('default-1')]: { completed: 'done' } },
+    timed_out: true,
+  });
 });
 
 test('a wait without a time takes the default', async () => {

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Connections, connect, disconnect } from './connect.ts';
+import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { call, heard, lastOutput, lines, never, say, spawn, waitForAll } from './script.ts';
+import { call, heard, lastOutput, lines, never, outputs, say, spawn, wait, waitForAll } from './script.ts';
 import { ScriptedWorker, type WorkerChoices } from './scripted-worker.ts';
 import { expectSoundHistories } from './with-worker.ts';
 
@@ -58,6 +60,39 @@ describe.concurrent('a session', () => {
       expect(heard(await session.items())).toContain('meanwhile');
       expect(await session.status('default-2')).toMatchObject({ message: 'outcome_unknown' });
       expect(ran).toEqual(['default-2']);
+    }));
+
+  test('has a wait end by its time, though the worker was away when the time was up', () =>
+    withOwnWorker({}, async (worker) => {
+      const gate = new Gate();
+      const session = await worker.start({
+        script: lines({
+          root: [spawn('slow'), wait(['default-1'], { timeout_ms: 10_000 }), waitForAll, say('ok')],
+          'default-1': [() => gate.opened.then(() => say('late'))],
+        }),
+      });
+      await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+      await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+      const [begin] = await session.eventsOf('agent.wait.begin');
+      await worker.stop();
+      const due = Date.parse(begin?.at ?? '') + 10_000;
+      await sleep(due + 1_000 - Date.now());
+      await worker.run();
+      const back = Date.now();
+      const end = await eventually(async () => {
+        const [event] = await session.eventsOf('agent.wait.end');
+        if (event === undefined) throw new Error('the wait goes on');
+        return event;
+      });
+      expect(end).toMatchObject({ timed_out: true, statuses: {} });
+      expect(Date.parse(end.at)).toBeGreaterThanOrEqual(due);
+      expect(Date.now() - back).toBeLessThan(15_000);
+      gate.open();
+      await session.untilFinal();
+      expect(outputs(await session.items(), 'wait')).toEqual([
+        { status: {}, timed_out: true },
+        { status: { [session.idOf('default-1')]: { completed: 'late' } }, timed_out: false },
+      ]);
     }));
 
   test('works the same when no workflow is kept in memory', () =>

@@ -157,10 +157,15 @@ test('a model outside of the allowed ones is refused, also when the provider has
   });
 });
 
-test('scripts and providers that do not list their models take any', async () => {
-  for (const provider of ['rehearsal', 'script']) {
-    expect((await settingsOf({ model: 'any' }, { inherited: { provider } })).model).toBe('any');
-  }
+test('the rehearsal, and providers that do not list their models, take any; a script takes those that it lists', async () => {
+  expect((await settingsOf({ model: 'any' }, { inherited: { provider: 'rehearsal' } })).model).toBe('any');
+  const listed = { listModels: async () => ['script'] };
+  const script = { inherited: { provider: 'script' }, deps: listed };
+  expect((await settingsOf({ model: 'script' }, script)).model).toBe('script');
+  expect(await resolve({ model: 'any' }, script)).toMatchObject({
+    ok: false,
+    error: { code: 'unknown_model', hint: 'Accepted: script.' },
+  });
   const deps = { listModels: async () => undefined };
   expect((await settingsOf({ model: 'any' }, { deps })).model).toBe('any');
 });
