@@ -89,7 +89,10 @@ test.concurrent('--timeout leaves the session running and ends with 6', async ()
   const failed = failureOf(await running.ended);
   expect(failed).toMatchObject({ code: 6, error: { code: 'timeout' }, printed: { session_id: id } });
   expect(failed.error.hint).toContain(`cadre attach ${id}`);
-  expect(await statusOf(id)).toMatchObject({ status: 'running', closed: false });
+  // Three seconds may be over before its first turn has begun.
+  await expect
+    .poll(() => statusOf(id), { timeout: 60_000, interval: 500 })
+    .toMatchObject({ status: 'running', closed: false });
   writeFileSync(join(cwd, 'stop'), '');
   expect(await waited(id)).toEqual({ completed: 'the last I heard: listen' });
 });
