@@ -110,7 +110,7 @@ test("a repository's broken configuration is told with its place", async () => {
 
 test('a folder that was removed under the command', async () => {
   const gone = join(home.root, 'gone');
-  mkdirSync(gone);
+  mkdirSync(gone, { recursive: true });
   const inGone = `cd "${gone}" && rmdir "${gone}" && exec "$0" "$@"`;
   for (const args of [['ps'], ['config'], ['run', 'hello'], ['--help']]) {
     mkdirSync(gone, { recursive: true });

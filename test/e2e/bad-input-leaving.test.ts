@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -24,8 +24,7 @@ interface Session {
 const LISTEN = playing('listen.yaml');
 
 async function listening(name: string, ...args: string[]): Promise<Session> {
-  // Of its own also when the test is tried again.
-  const cwd = mkdtempSync(join(home.folder, `${name}-`));
+  const cwd = home.newFolder(name);
   const running = home.start(['run', 'listen', ...LISTEN, ...args], { cwd });
   const [, id = ''] = await running.says(/session (a\w{12})/);
   await running.says(/shell · |"tool.begin"/);
@@ -80,8 +79,7 @@ test.concurrent('Ctrl-C twice leaves the session running, with a worker in the b
 });
 
 test.concurrent('--timeout leaves the session running and ends with 6', async () => {
-  const cwd = join(home.folder, 'timeout');
-  mkdirSync(cwd);
+  const cwd = home.newFolder('timeout');
   const running = home.start(['run', 'listen', ...playing('listen-again.yaml'), '--timeout', '3', '--json'], {
     cwd,
   });
@@ -163,8 +161,7 @@ test.concurrent('events -f: Ctrl-C ends it', async () => {
 });
 
 test.concurrent('steps that are used up end run with 6, and what was handed back is told', async () => {
-  const cwd = join(home.folder, 'steps');
-  mkdirSync(cwd);
+  const cwd = home.newFolder('steps');
   const ended = await home.run(['run', 'go on', '--max-steps', '2', '--json', ...playing('endless.yaml')], {
     cwd,
   });

@@ -102,7 +102,7 @@ describe('a CADRE_HOME in which nothing can be kept ends a command with 2', () =
   test('it may not be written', async (context) => {
     if (root) context.skip('root may write everywhere');
     const CADRE_HOME = join(home.root, 'locked');
-    mkdirSync(CADRE_HOME);
+    mkdirSync(CADRE_HOME, { recursive: true });
     chmodSync(CADRE_HOME, 0o500);
     expect(await fails(home, ['run', 'hello'], { env: { CADRE_HOME } })).toMatchObject(UNWRITABLE);
   });
@@ -190,8 +190,7 @@ describe('a server.json that is stale is replaced, and the command goes on', () 
 
 /** A file system of its own for one test; where that is not allowed, the test is skipped. */
 function mounted(context: TestContext, name: string, options: string): string {
-  const folder = join(home.root, name);
-  mkdirSync(folder);
+  const folder = home.newFolder(name);
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'pipe' });
   } catch (error) {

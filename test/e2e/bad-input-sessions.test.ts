@@ -122,8 +122,7 @@ describe('a session that is closed', () => {
 
 /** A session whose command was killed while its agent was at work. */
 async function abandoned(name: string): Promise<{ id: string; cwd: string }> {
-  const cwd = join(home.folder, name);
-  mkdirSync(cwd);
+  const cwd = home.newFolder(name);
   const running = home.start(['run', 'listen', ...playing('listen.yaml')], { cwd });
   const [, id = ''] = await running.says(/session (a\w{12})/);
   await running.says(/shell · /);

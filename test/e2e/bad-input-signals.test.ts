@@ -21,8 +21,7 @@ afterAll(() => home.remove());
 
 /** A session that is at work until `stop` is called. */
 async function listening(name: string): Promise<{ id: string; running: Running; stop(): void }> {
-  const cwd = join(home.folder, name);
-  mkdirSync(cwd);
+  const cwd = home.newFolder(name);
   const script = `model_providers.script.script="${join(SCRIPTS, 'listen.yaml')}"`;
   const running = home.start(['run', 'listen', '-c', 'model_provider=script', '-c', script], { cwd });
   const [, id = ''] = await running.says(/session (a\w{12})/);

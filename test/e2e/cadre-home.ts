@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -51,6 +51,12 @@ export class CadreHome {
 
   constructor(environment: Record<string, string> = {}) {
     this.#environment = environment;
+  }
+
+  /** A folder to work in, another one each time: a test that is tried again finds nothing of its first try. */
+  newFolder(name: string): string {
+    mkdirSync(this.folder, { recursive: true });
+    return mkdtempSync(join(this.folder, `${name}-`));
   }
 
   env(extra: Record<string, string> = {}): Record<string, string> {

@@ -39,8 +39,7 @@ describe.each(['responses', 'chat'] as const)('over the wire format %s', (wire) 
   afterAll(() => model.close());
 
   test('a root spawns three children, waits for all, closes them and answers', async () => {
-    const folder = join(home.root, wire);
-    mkdirSync(folder);
+    const folder = home.newFolder(wire);
     const run = await home.json<RunJson>(['run', 'the tree'], {
       cwd: folder,
       env: { OPENAI_BASE_URL: model.url },
