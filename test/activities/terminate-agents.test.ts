@@ -40,7 +40,8 @@ test('one that cannot be ended leaves none of the others running, and is named',
     message: expect.stringContaining(id('a/b')),
     details: [{ terminated: [id('a/c'), id('a')], not_terminated: [{ agent_id: id('a/b') }] }],
   });
-  expect(terminated).toEqual([id('a/c'), id('a')]);
+  // Parents go first; the answer names them as people read it, leaf first.
+  expect(terminated).toEqual([id('a'), id('a/c')]);
 });
 
 test('what may pass is tried again', async () => {
