@@ -1,5 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { AgentId, EndedAnswer, EndedRequest } from '../protocol/index.ts';
+import { isStillThere } from '../protocol/lives.ts';
 
 /** So many ids fit into one question. */
 const AT_ONCE = 50;
@@ -33,11 +34,9 @@ async function listed(client: Client, agents: AgentId[]): Promise<Set<string>> {
 async function hasEnded(client: Client, agent: AgentId): Promise<boolean> {
   try {
     const { status } = await client.workflow.getHandle(agent).describe();
-    return !STILL_THERE.has(status.name);
+    return !isStillThere(status.name);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return true;
     throw error;
   }
 }
-
-const STILL_THERE: ReadonlySet<string> = new Set(['RUNNING', 'CONTINUED_AS_NEW', 'PAUSED']);

@@ -6,6 +6,7 @@ import { loadKeys } from './config/encryption.ts';
 import type { Environment } from './config/environment-layer.ts';
 import type { Config } from './config/schema.ts';
 import type { Invocation } from './invocation.ts';
+import { isMissing } from './is-missing.ts';
 import { agentAmong, LAST, sessionNamed } from './references.ts';
 import {
   type LocalSession,
@@ -140,8 +141,7 @@ export class Workplace {
     try {
       return (await this.link.reach((client) => client.get(id).describe())).queue;
     } catch (error) {
-      const isMissing = error instanceof CadreError && error.code === 'agent_not_found';
-      const record = isMissing ? await this.files.read(sessionOf(id)) : undefined;
+      const record = isMissing(error) ? await this.files.read(sessionOf(id)) : undefined;
       if (record === undefined) throw error;
       return record.queue;
     }
@@ -170,10 +170,8 @@ export class Workplace {
     const { address, namespace = DEFAULT_NAMESPACE } = this.address;
     await this.files.prune(async (record) => {
       if (record.address !== address || (record.namespace ?? DEFAULT_NAMESPACE) !== namespace) return false;
-      const found = await this.link
-        .reach((client) => client.get(record.session_id).describe())
-        .catch((error: unknown) => error);
-      return found instanceof CadreError && found.code === 'agent_not_found';
+      const describing = this.link.reach((client) => client.get(record.session_id).describe());
+      return describing.then(() => false, isMissing);
     });
   }
 
@@ -248,9 +246,7 @@ export async function atAgents<T>(
     try {
       return [await found];
     } catch (error) {
-      if (unknown === undefined || !(error instanceof CadreError) || error.code !== 'agent_not_found') {
-        throw error;
-      }
+      if (unknown === undefined || !isMissing(error)) throw error;
       unknown(reference);
       return [];
     }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { type AgentId, depthOf, topmost } from '../protocol/index.ts';
+import { type AgentId, depthOf, orphansOf, sessionOf, topmost } from '../protocol/index.ts';
+import { listAgents } from './list.ts';
 import type { Agent } from './types.ts';
 
 /** An agent gets 20 s to acknowledge its closing, and so does what is below it. */
@@ -19,17 +20,20 @@ export async function closeBelow(
 ): Promise<AgentId[]> {
   const tops = topmost(await runningBelow(client, id));
   const closed = (await Promise.all(tops.map((top) => closeInTime(handle(top))))).flat();
-  for (const agent of (await runningBelow(client, id)).sort((a, b) => depthOf(b) - depthOf(a))) {
+  // One that says that it has closed may take a moment to end.
+  const left = (await runningBelow(client, id)).filter((agent) => !closed.includes(agent));
+  for (const agent of left.sort((a, b) => depthOf(b) - depthOf(a))) {
     if (await terminate(client, agent, `closed with ${id}`)) closed.push(agent);
   }
   return closed;
 }
 
 async function runningBelow(client: Client, id: AgentId): Promise<AgentId[]> {
-  const query = `WorkflowId STARTS_WITH "${id}/" AND ExecutionStatus = "Running"`;
-  const ids: AgentId[] = [];
-  for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId as AgentId);
-  return ids;
+  const running = await listAgents(client, { session: sessionOf(id) });
+  return orphansOf(
+    running.map((agent) => agent.agent_id),
+    [id],
+  );
 }
 
 /** One that cannot be closed is terminated. */

@@ -18,6 +18,7 @@ import {
   sessionOf,
   WORKFLOW_TYPE,
 } from '../protocol/index.ts';
+import { isStillThere } from '../protocol/lives.ts';
 import type { AgentSummary, ListFilter } from './types.ts';
 
 /** The list of agents, from search attributes and memo; what the namespace does not index is told from the id. */
@@ -52,7 +53,7 @@ async function listOrphans(client: Client, filter: ListFilter): Promise<AgentSum
 /** The list is a moment behind. */
 async function hasEnded(client: Client, id: AgentId): Promise<boolean> {
   try {
-    return (await client.workflow.getHandle(id).describe()).status.name !== 'RUNNING';
+    return !isStillThere((await client.workflow.getHandle(id).describe()).status.name);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return true;
     throw error;

@@ -1,3 +1,11 @@
+/** What Temporal's client calls an execution that has not ended, or has gone on in a further run. */
+const STILL_THERE: ReadonlySet<string> = new Set(['RUNNING', 'CONTINUED_AS_NEW', 'PAUSED']);
+
+/** Whether an agent is there yet, by the status of its newest execution. */
+export function isStillThere(execution: string): boolean {
+  return STILL_THERE.has(execution);
+}
+
 /**
  * Each time an agent is resumed it begins another life. Its reports count on over all of them, but those of one life
  * never reach into the numbers of the next: so what an earlier life has still under way is never news, and what an

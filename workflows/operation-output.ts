@@ -14,10 +14,13 @@ const STORED_TOGETHER = 500_000;
  */
 export async function outputOf(agent: AgentState, result: unknown): Promise<string> {
   const most = bytesWithin(agent.settings.limits.tool_output_limit);
+  const whole = JSON.stringify(result);
+  // As nearly every result is; a character takes three bytes at most.
+  if (whole.length * 3 <= most) return whole;
   const cuts = planCuts(result, most);
   // What loses entries is stored as a whole: many short texts would be of no use.
-  const texts = cuts.losesEntries ? [JSON.stringify(result)] : cuts.texts;
-  if (texts.length === 0) return JSON.stringify(result);
+  const texts = cuts.losesEntries ? [whole] : cuts.texts;
+  if (texts.length === 0) return whole;
   // One after the other, also where clients have asked for several: together they might not fit into one task.
   const stored = agent.storing.then(() => store(texts));
   agent.storing = stored.then(() => {});

@@ -9,6 +9,7 @@ import {
   type SnapshotPage,
   WORKFLOW_TYPE,
 } from '../../protocol/index.ts';
+import { isStillThere } from '../../protocol/lives.ts';
 import { toFailure } from '../model/model-error.ts';
 import { DEADLINE_MS, queryRun } from '../query-run.ts';
 
@@ -56,8 +57,7 @@ async function newestClosedRun(client: Client, id: AgentId): Promise<string> {
       hint: 'Check the id; a closed agent is kept for the retention time of its namespace.',
     });
   }
-  const { name } = found.status;
-  if (name === 'RUNNING' || name === 'CONTINUED_AS_NEW' || name === 'PAUSED') {
+  if (isStillThere(found.status.name)) {
     throw new StillOpen('agent_not_resumable', `Agent ${id} is open: there is nothing to resume.`, {
       hint: 'Send it input.',
     });

@@ -12,6 +12,7 @@ import {
 import { type ExitCode, exitCodeOfWait } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
+import { isMissing } from '../is-missing.ts';
 import { oneLine } from '../terminal-text.ts';
 import { atAgents, localQueue, type Workplace } from '../workplace.ts';
 
@@ -80,7 +81,7 @@ async function settled(
       return (await untilClosed(agent, view)) ?? view;
     });
   } catch (error) {
-    if (error instanceof CadreError && error.code === 'agent_not_found') return 'not_found';
+    if (isMissing(error)) return 'not_found';
     throw error;
   }
 }

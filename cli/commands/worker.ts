@@ -6,6 +6,7 @@ import { holdOnClosedOutput } from '../closed-output.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
+import { isMissing } from '../is-missing.ts';
 import type { Output } from '../output.ts';
 import { nothingRuns } from '../serving/nothing-runs.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
@@ -59,10 +60,7 @@ const LOOK_MS = 1_000;
 
 async function untilNothingRuns(place: Workplace, session: SessionId, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const over = await nothingRuns(place, session).catch(
-      (error: unknown) => error instanceof CadreError && error.code === 'agent_not_found',
-    );
-    if (over) return;
+    if (await nothingRuns(place, session).catch(isMissing)) return;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }

@@ -5,6 +5,7 @@ import { holdOnClosedOutput } from '../closed-output.ts';
 import type { Config } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
+import { isMissing } from '../is-missing.ts';
 import { eventLine } from '../render/event-line.ts';
 import { retryLine } from '../render/retry-line.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
@@ -155,7 +156,7 @@ async function closeWhatIsLeft(place: Workplace, session: SessionId): Promise<vo
     const root = client.get(session);
     const isRunning = await root.describe().then(
       ({ closed }) => !closed,
-      (error: unknown) => !(error instanceof CadreError && error.code === 'agent_not_found'),
+      (error: unknown) => !isMissing(error),
     );
     if (!isRunning) await root.close();
   });

@@ -1,4 +1,5 @@
-import { CadreError, type SessionId } from '../../protocol/index.ts';
+import type { SessionId } from '../../protocol/index.ts';
+import { isMissing } from '../is-missing.ts';
 import type { Workplace } from '../workplace.ts';
 
 /**
@@ -9,16 +10,16 @@ import type { Workplace } from '../workplace.ts';
  */
 export function nothingRuns(place: Workplace, session: SessionId): Promise<boolean> {
   return place.link.reach(async (client) => {
-    const root = await client
-      .get(session)
-      .describe()
-      .catch((error: unknown) => {
-        if (error instanceof CadreError && error.code === 'agent_not_found') return error;
+    const describing = client.get(session).describe();
+    const isOpen = await describing.then(
+      ({ closed }) => !closed,
+      (error: unknown) => {
+        if (isMissing(error)) return false;
         throw error;
-      });
-    if (!(root instanceof CadreError) && !root.closed) return false;
-    if ((await client.list({ session, limit: 1 })).length > 0) return false;
-    if (root instanceof CadreError) throw root;
+      },
+    );
+    if (isOpen || (await client.list({ session, limit: 1 })).length > 0) return false;
+    await describing;
     return true;
   });
 }

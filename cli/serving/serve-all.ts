@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CadreError, type SessionId } from '../../protocol/index.ts';
+import type { SessionId } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
+import { isMissing } from '../is-missing.ts';
 import { localQueue, type Workplace } from '../workplace.ts';
 import { nothingRuns } from './nothing-runs.ts';
 import { Serving } from './serving.ts';
@@ -62,7 +63,6 @@ async function isClosed(place: Workplace, { session_id: id, started_at }: Sessio
   try {
     return await nothingRuns(place, id);
   } catch (error) {
-    const isMissing = error instanceof CadreError && error.code === 'agent_not_found';
-    return isMissing && !(Date.now() - Date.parse(started_at) < STARTS_WITHIN_MS);
+    return isMissing(error) && !(Date.now() - Date.parse(started_at) < STARTS_WITHIN_MS);
   }
 }
