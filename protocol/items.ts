@@ -7,7 +7,16 @@ const path = boundedText(PATH_MAX);
 /** One piece of what a person or an agent sends. */
 export const contentPartSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
-  z.strictObject({ type: z.literal('image'), image_url: z.string().describe('An https: or data: address') }),
+  z.strictObject({
+    type: z.literal('image'),
+    image_url: z
+      .string()
+      .regex(
+        /^(https?:\/\/\S|data:image\/)/i,
+        'is no address of an image that a model takes: https://… or data:image/…',
+      )
+      .describe('An https: or data: address'),
+  }),
   z.strictObject({ type: z.literal('local_image'), path, sha256: boundedText(64).optional() }),
   z.strictObject({ type: z.literal('mention'), name, path }),
   z.strictObject({ type: z.literal('skill'), name, path }),

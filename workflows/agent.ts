@@ -108,7 +108,7 @@ async function nextTurn(
     beginClosing(self, 'the session has settled', true);
     return undefined;
   }
-  const wakes = (): boolean => inbox.hasInput || (self.settings.limits.wake_parent && inbox.hasNotice);
+  const wakes = (): boolean => inbox.hasInput || isWokenByNotice(self);
   const isDue = (): boolean =>
     self.closing !== undefined || wakes() || closesByItself(self) || shouldContinueAsNew(self);
   if (!(await untilDue(self, isDue))) return undefined;
@@ -127,6 +127,11 @@ async function nextTurn(
   const { max_turns: most } = self.settings.limits;
   if (most !== undefined && standing.turn > most) standing.settle(refusedTurn(self, most), Date.now());
   return runTurn(self);
+}
+
+/** An interrupt holds until there is input: what children say of their end meanwhile waits for that. */
+function isWokenByNotice({ settings, inbox, standing }: AgentState): boolean {
+  return settings.limits.wake_parent && standing.status !== 'interrupted' && inbox.hasNotice;
 }
 
 /** The turns are used up: what was sent stands in the conversation, but no model sees it. */

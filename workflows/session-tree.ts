@@ -90,7 +90,8 @@ export class SessionTree {
   wakes(id: AgentId, at: string): void {
     const report = this.#reports.get(id);
     if (report === undefined || report.view.closed || !report.view.is_final) return;
-    if (report.view.status_since > at) return;
+    // One that was interrupted stays so until it gets input.
+    if (report.view.status_since > at || report.view.status === 'interrupted') return;
     const { message: _message, ...view } = report.view;
     this.#reports.set(id, {
       ...report,

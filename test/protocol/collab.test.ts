@@ -27,6 +27,11 @@ describe('the arguments of collab', () => {
     ['spawn_agent with blank items', spawnAgentArguments, { items: [{ type: 'text', text: ' \n' }] }],
     ['send_input with blank items', sendInputArguments, { id: 'x', items: [{ type: 'text', text: '' }] }],
     ['send_input with too many items', sendInputArguments, { id: 'x', items: parts(1_001) }],
+    [
+      'spawn_agent with an image from nowhere',
+      spawnAgentArguments,
+      { items: [{ type: 'image', image_url: 'ftp://x' }] },
+    ],
     ['spawn_agent with an unknown effort', spawnAgentArguments, { message: 'a', reasoning_effort: 'huge' }],
     ['spawn_agent with no steps at all', spawnAgentArguments, { message: 'a', max_steps: 0 }],
     ['spawn_agent with an unknown argument', spawnAgentArguments, { message: 'a', colour: 'red' }],

@@ -315,3 +315,53 @@ describe.concurrent('an interrupt', () => {
     }
   });
 });
+
+describe.concurrent('an interrupt holds until there is input', () => {
+  test.each([
+    ['of a session that stays open', false],
+    ['of a one-shot session, which stays open then', true],
+  ])('in the whole tree %s, whatever those below say of their end', async (_name, one_shot) => {
+    const session = await worker().start({
+      session: { one_shot },
+      limits: { wake_parent: true },
+      script: lines({
+        root: [spawn('x'), waitForAll, say('the root went on')],
+        'default-1': [spawn('deeper'), waitForAll, say('the middle went on')],
+        'default-1/default-1': [never],
+      }),
+    });
+    await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+    await session.agent().signal('interrupt');
+    const names = ['root', 'default-1', 'default-1/default-1'];
+    for (const name of names) await session.untilFinal(name);
+    // Whoever is woken says so within a moment; the leaf answers what is asked of it behind all that.
+    await session.send('still there?', 'default-1/default-1');
+    await session.until('default-1/default-1', ({ turn }) => turn === 2);
+    for (const name of ['root', 'default-1']) {
+      expect(await session.status(name)).toMatchObject({ status: 'interrupted', turn: 1, closed: false });
+    }
+  });
+
+  test('and what children have said meanwhile comes with that input', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits: { wake_parent: true, interrupt_descendants: false },
+      script: lines({
+        root: [spawn('x'), ({ turn }) => (turn === 1 ? never() : say('heard'))],
+        'default-1': [() => gate.opened.then(() => say('late'))],
+      }),
+    });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.until('root', ({ waiting_for }) => waiting_for === 'model');
+    await session.agent().signal('interrupt');
+    await session.untilFinal();
+    gate.open();
+    await session.untilFinal('default-1');
+    await eventually(async () => expect(await session.eventsOf('agent.status')).not.toEqual([]));
+    expect(await session.status()).toMatchObject({ status: 'interrupted', turn: 1 });
+    await session.send('go on');
+    expect(await session.untilFinal('root', 2)).toMatchObject({ message: 'heard' });
+    expect(heard(await session.items()).some((text) => text.includes('late'))).toBe(true);
+  });
+});

@@ -8,6 +8,7 @@ import {
   type Line,
   lastOutput,
   lines,
+  never,
   outputs,
   say,
   spawn,
@@ -18,6 +19,7 @@ import {
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
+const IDS = ['default-1', 'default-2', 'nobody'];
 
 describe.concurrent('an agent', () => {
   test('spawns three others, waits for all, closes them and answers', async () => {
@@ -317,6 +319,21 @@ describe.concurrent('a wait', () => {
       { status: { ...child, nobody: 'not_found' }, timed_out: false },
       { status: { nobody: 'not_found' }, timed_out: false },
     ]);
+  });
+
+  test('for all answers an unknown id at once also while others still work', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('works', 'done'), wait(['default-2']), wait(IDS, { mode: 'all' }), say('ok')],
+        'default-1': [never],
+        'default-2': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    expect(outputs(await session.items(), 'wait').at(-1)).toEqual({
+      status: { [session.idOf('default-2')]: { completed: 'done' }, nobody: 'not_found' },
+      timed_out: false,
+    });
   });
 
   test('for itself is refused', async () => {

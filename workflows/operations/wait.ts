@@ -108,7 +108,8 @@ async function whom(
 
 function isSatisfied(agent: AgentState, ids: AgentId[], someUnknown: boolean, mode: 'any' | 'all'): boolean {
   const settled = ids.filter((id) => agent.children.hasSettled(id));
-  if (mode === 'all') return settled.length === ids.length;
+  // One that does not exist never comes to an end: it is told at once, with whoever has come to one by then.
+  if (mode === 'all') return someUnknown || settled.length === ids.length;
   return settled.length > 0 || someUnknown;
 }
 
