@@ -34,6 +34,7 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   not_permitted: 'The root of the session may; `cadre tree ID` names it.',
   model_unreachable: 'Try again later; `cadre doctor` tells whether the model is set up.',
   model_refused: '`cadre doctor` tells which provider and key are used.',
+  context_full: 'Start another agent with less, or use a model that takes more.',
   model_answer_empty: 'Ask again: cadre send ID TEXT',
   model_answer_unreadable: 'Check that the address of the provider is that of a model (base_url).',
   script_failed: 'Mend the script; docs/scripts.md describes its format.',

@@ -32,6 +32,7 @@ export const ERROR_CODES = [
   'not_permitted',
   'model_unreachable',
   'model_refused',
+  'context_full',
   'model_answer_empty',
   'model_answer_unreadable',
   'script_failed',

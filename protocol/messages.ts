@@ -13,6 +13,7 @@ export const UPDATES = {
   interrupt: 'interrupt',
   shutdown: 'shutdown',
   setNote: 'set_note',
+  compact: 'compact',
   decideApproval: 'decide_approval',
   operate: '_operate',
 } as const;
@@ -54,6 +55,9 @@ export const interruptSchema = z.strictObject({ reason });
 export type Interrupt = z.infer<typeof interruptSchema>;
 export const shutdownSchema = z.strictObject({ reason });
 export type Shutdown = z.infer<typeof shutdownSchema>;
+
+/** Asks for the conversation to be summarised before the next model call. */
+export const compactSchema = z.strictObject({});
 
 export const setNoteSchema = z.strictObject({ note: noteSchema });
 
@@ -147,6 +151,7 @@ export const LARGE_PAGE_BYTES = 1_500_000;
 export const itemsQuerySchema = z.strictObject({
   from: z.int().nonnegative().optional(),
   to: z.int().nonnegative().optional(),
+  replaced: z.boolean().optional().describe('Those that a summary has replaced in this run, instead'),
   bytes: z.int().positive().max(LARGE_PAGE_BYTES).optional().describe('Of the page; default: 400 KiB'),
 });
 export type ItemsQuery = z.infer<typeof itemsQuerySchema>;

@@ -45,6 +45,12 @@ export const providerSettingsSchema = z.strictObject({
     .describe(
       'The efforts that a model takes, by its name or a glob; default: those known of OpenAI, else all',
     ),
+  context_windows: z
+    .record(z.string().min(1), z.int().positive())
+    .optional()
+    .describe(
+      'How many tokens of a conversation a model takes, by its name or a glob; default: those known of OpenAI',
+    ),
   script: z.string().min(1).optional().describe('A script that plays the model (file), see docs/scripts.md'),
 });
 export type ProviderSettings = z.infer<typeof providerSettingsSchema>;

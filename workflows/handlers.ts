@@ -13,6 +13,7 @@ import type {
 } from '../protocol/index.ts';
 import { INTERNAL_SIGNAL, mailSchema } from '../protocol/internal.ts';
 import {
+  compactSchema,
   eventsQuerySchema,
   explain,
   interruptSchema,
@@ -174,6 +175,11 @@ function registerUpdates(agent: AgentState): void {
     },
     () => requireRoom(agent),
   );
+  define(UPDATES.compact, compactSchema.prefault({}), (): SubmissionAnswer => {
+    agent.conversation.compact = 'requested';
+    agent.conversation.notCompacted = undefined;
+    return { submission_id: agent.nextId('inputs') };
+  });
   define(UPDATES.setNote, setNoteSchema, ({ note }): NoteAnswer => {
     const kept = takeNote(agent, note);
     return { submission_id: agent.nextId('inputs'), thread_note: kept ?? null };
@@ -232,8 +238,8 @@ function registerQueries(agent: AgentState): void {
   setHandler(defineQuery(QUERIES.status), () => agent.view);
   setHandler(defineQuery(QUERIES.tree), () => agent.treeView);
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.items), (payload) => {
-    const { from, to, bytes } = page(itemsQuerySchema, payload);
-    return agent.conversation.page(from, to, bytes);
+    const { from, to, bytes, replaced } = page(itemsQuerySchema, payload);
+    return agent.conversation.page(from, to, bytes, replaced);
   });
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.events), (payload) =>
     agent.events.page(page(eventsQuerySchema, payload).after),

@@ -23,6 +23,8 @@ export interface ModelCall {
   tools: readonly ToolDeclaration[];
   /** JSON schema that a text answer has to follow. */
   output_schema?: Record<string, unknown>;
+  /** The newest item asks for a summary: a script has one of its own. */
+  summary?: boolean;
 }
 
 /** What a model made of it: nothing at all, when it answered nothing. */
