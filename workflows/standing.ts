@@ -29,6 +29,8 @@ export interface StandingCarry {
 export const OUTSIDE = 'ended from outside';
 /** Why a turn was interrupted whose agent was ended like that, once it is back. */
 export const CUT_OFF = `the agent was ${OUTSIDE}`;
+/** Why an agent counts as interrupted that was ended while its first turn waited to begin. */
+export const NEVER_BEGUN = 'the agent was closed before its first turn';
 
 /** How an agent stands: its status and what is shown beside it. */
 export class Standing {
@@ -142,12 +144,17 @@ export class Standing {
     this.#update(now, { closed: true });
   }
 
-  /** It goes on where it was when it closed; a turn that was cut off counts as interrupted. */
-  reopen(now: number): void {
+  /**
+   * It goes on where it was when it closed; a turn that was cut off counts as interrupted.
+   *
+   * @param waited whether there was input that no turn has begun with
+   */
+  reopen(now: number, waited = false): void {
     const { before_close: before, ...rest } = this.#state;
     this.#state = { ...rest, closed: false };
     const status = before?.status ?? this.#state.status;
     if (status === 'running') this.#enter('interrupted', CUT_OFF, undefined, now);
+    else if (status === 'pending_init' && waited) this.#enter('interrupted', NEVER_BEGUN, undefined, now);
     else if (status === 'shutdown') this.#enter('interrupted', this.#state.message, undefined, now);
     else
       this.#enter(status, before === undefined ? this.#state.message : before.message, this.#state.code, now);
