@@ -32,6 +32,7 @@ import type {
   AgentDescription,
   CallResult,
   CloseResult,
+  ForkedAgent,
   ForkOptions,
   ResumeOptions,
   ResumeResult,
@@ -110,14 +111,8 @@ export class AgentHandle implements Agent {
     const tree = await this.#line.query<TreeView>(QUERIES.tree);
     const [own, ...others] = tree.agents;
     if (own === undefined) return tree;
-    if (tree.partial !== true) {
-      const end = asEnded(own, execution.name);
-      return { ...tree, agents: [end, ...(end === own ? others : await withoutLost(this.#client, others))] };
-    }
-    const children = await Promise.all(
-      own.children.map((id) => new AgentHandle(this.#client, id, this.#keys).status()),
-    );
-    return { ...tree, agents: [asEnded(own, execution.name), ...children] };
+    const end = asEnded(own, execution.name);
+    return { ...tree, agents: [end, ...(end === own ? others : await withoutLost(this.#client, others))] };
   }
 
   items(range: { from?: number; to?: number } = {}): Promise<ItemsPage> {
@@ -140,10 +135,10 @@ export class AgentHandle implements Agent {
     };
   }
 
-  async fork(options: ForkOptions = {}): Promise<Agent> {
+  async fork(options: ForkOptions = {}): Promise<ForkedAgent> {
     const id = options.id ?? newRootId(Date.now(), Math.random);
-    await startFork(this.#client, this.id, id, options);
-    return new AgentHandle(this.#client, id, this.#keys);
+    const carried = await startFork(this.#client, this.id, id, options);
+    return new ForkedHandle(carried, this.#client, id, this.#keys);
   }
 
   call(tool: string, args: Record<string, unknown> | string): Promise<CallResult> {
@@ -235,6 +230,18 @@ export class AgentHandle implements Agent {
     const { taskQueue, status, runId, raw } = await this.#line.describe();
     const closed = status.name !== 'RUNNING';
     return { queue: taskQueue, closed, run_id: runId, retries: await retriesOf(raw, this.#keys) };
+  }
+}
+
+/** One that has just begun from the conversation of another. */
+class ForkedHandle extends AgentHandle implements ForkedAgent {
+  readonly context_mode: ForkedAgent['context_mode'];
+  readonly items_carried: number;
+
+  constructor(carried: number, ...agent: ConstructorParameters<typeof AgentHandle>) {
+    super(...agent);
+    this.context_mode = carried === 0 ? 'fresh' : 'forked';
+    this.items_carried = carried;
   }
 }
 

@@ -10,8 +10,8 @@ export function asEnded(view: AgentView, execution: string): AgentView {
 }
 
 /**
- * What a root knew of the agents below it when it was ended from outside, as they stand since: who runs on is told from
- * the server's list.
+ * What an agent knew of those below it when it was ended from outside, as they stand since: who runs on is told from the
+ * server's list.
  */
 export async function withoutLost(client: Client, views: AgentView[]): Promise<AgentView[]> {
   const [first] = views;

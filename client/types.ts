@@ -164,7 +164,7 @@ export interface Agent {
   /** Brings it back when it is closed; one that is open stays as it is, and gets the input. */
   resume(options?: ResumeOptions): Promise<ResumeResult>;
   /** A new root that goes on from this agent's conversation; this one stays as it is. */
-  fork(options?: ForkOptions): Promise<Agent>;
+  fork(options?: ForkOptions): Promise<ForkedAgent>;
   /** Calls a tool as if the agent's model had; arguments as an object, or as JSON text. */
   call(tool: string, args: Record<string, unknown> | string): Promise<CallResult>;
   /** Resolves when the agent is final; undefined when the time is up first. */
@@ -179,4 +179,12 @@ export interface Agent {
   result(): Promise<SessionResult>;
   /** The task queue that this agent lives on, and whether its workflow has ended. */
   describe(): Promise<AgentDescription>;
+}
+
+/** A new root that begins where another agent's conversation was, with what was really taken of that. */
+export interface ForkedAgent extends Agent {
+  /** `fresh` where nothing of the conversation was taken along. */
+  readonly context_mode: 'fresh' | 'forked';
+  /** How many items of the conversation it begins with. */
+  readonly items_carried: number;
 }

@@ -29,6 +29,9 @@ export const QUERIES = {
   settings: '_settings',
 } as const;
 
+/** How many ids of inputs an agent remembers, to know one that is sent again. */
+export const INPUT_IDS_KEPT = 2_000;
+
 const reason = boundedText(REASON_MAX).optional();
 
 export const sendInputSchema = z
@@ -37,7 +40,10 @@ export const sendInputSchema = z
     items: messagePartsSchema.optional(),
     interrupt: z.boolean().optional().describe('Stop the running turn first'),
     from: boundedText(AGENT_ID_MAX).optional().describe('The agent that sends it; a person leaves this out'),
-    id: boundedText(NAMED_ID_MAX).min(1).optional().describe('The same id twice is delivered once'),
+    id: boundedText(NAMED_ID_MAX)
+      .min(1)
+      .optional()
+      .describe(`The same id twice is delivered once: an agent remembers the newest ${INPUT_IDS_KEPT} ids`),
   })
   .superRefine(requireOneMessage);
 export type SendInput = z.infer<typeof sendInputSchema>;
@@ -51,7 +57,12 @@ export const sendInputPayloadSchema = z.preprocess(
   sendInputSchema,
 );
 
-export const interruptSchema = z.strictObject({ reason });
+export const interruptSchema = z.strictObject({
+  reason,
+  from: boundedText(AGENT_ID_MAX)
+    .optional()
+    .describe('The agent that passes its own interrupt on; a person leaves this out'),
+});
 export type Interrupt = z.infer<typeof interruptSchema>;
 export const shutdownSchema = z.strictObject({ reason });
 export type Shutdown = z.infer<typeof shutdownSchema>;

@@ -83,9 +83,14 @@ function begin(self: AgentState, input: AgentInput<AgentCarry>, forked: Item[]):
   });
 }
 
-/** Brings an agent back that was closed; it does nothing until it gets input. */
+/** Brings an agent back that was closed; it does nothing until it gets input, also where some waited when it closed. */
 function resume(self: AgentState, input: AgentInput<AgentCarry>): void {
-  self.reopen();
+  const held = self.reopen();
+  if (held > 0) {
+    self.warn(
+      `${counted(held, 'input')} that had come before ${self.id} was closed ${held === 1 ? 'waits' : 'wait'} for the next one, and will be delivered before it: send it input (send_input, or cadre send ${self.id} TEXT) to make it go on.`,
+    );
+  }
   if (input.input !== undefined) self.inbox.accept(input.input);
   self.emitOwnStatus();
 }
@@ -131,7 +136,7 @@ async function nextTurn(
 
 /** An interrupt holds until there is input: what children say of their end meanwhile waits for that. */
 function isWokenByNotice({ settings, inbox, standing }: AgentState): boolean {
-  return settings.limits.wake_parent && standing.status !== 'interrupted' && inbox.hasNotice;
+  return settings.limits.wake_parent && standing.status !== 'interrupted' && inbox.hasWakingNotice;
 }
 
 /** The turns are used up: what was sent stands in the conversation, but no model sees it. */

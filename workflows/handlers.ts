@@ -74,8 +74,9 @@ function registerSignals(agent: AgentState): void {
     },
   );
   // People send these two from Temporal's own tools, often without any argument.
-  accept(SIGNALS.interrupt, interruptSchema.prefault({}), ({ reason }) => {
-    agent.orders.push({ type: 'interrupt', reason: reason ?? 'interrupted by a person' });
+  accept(SIGNALS.interrupt, interruptSchema.prefault({}), ({ reason = 'interrupted by a person', from }) => {
+    const along = from !== undefined && from === agent.identity.parent_id;
+    agent.orders.push({ type: 'interrupt', reason, ...(along ? { along } : {}) });
   });
   accept(SIGNALS.shutdown, shutdownSchema.prefault({}), ({ reason }) => {
     agent.orders.push({ type: 'shutdown', reason: reason ?? 'closed by a person' });

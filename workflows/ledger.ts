@@ -123,7 +123,8 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
     // Not for anything else that it says: it may have been given a slot for its next turn meanwhile.
     grant(root, tree.slots.turnEnded(id));
   }
-  if (ended !== undefined && root.settings.limits.wake_parent && view.parent_id !== undefined) {
+  const wakes = ended !== undefined && ended.along !== true && root.settings.limits.wake_parent;
+  if (wakes && view.parent_id !== undefined) {
     // The root may not settle in between, though it hears of this end first.
     tree.wakes(view.parent_id, view.updated_at);
   }

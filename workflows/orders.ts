@@ -53,7 +53,7 @@ async function untilUpdatesAreAnswered(): Promise<void> {
 function follow(agent: AgentState, order: Order): void {
   switch (order.type) {
     case 'interrupt':
-      interruptTurn(agent, order.reason, order.forInput);
+      interruptTurn(agent, order);
       return;
     case 'shutdown':
       beginClosing(agent, order.reason, false);

@@ -38,7 +38,8 @@ export function endTurn(self: AgentState, outcome: TurnOutcome): void {
       break;
   }
   self.emitOwnStatus();
-  self.ended = { turn, status, message, duration_ms };
+  const along = outcome.status === 'interrupted' && outcome.along === true;
+  self.ended = { turn, status, message, duration_ms, ...(along ? { along } : {}) };
   // One that closes says so, and this with it, when what is below has closed.
   if (self.closing === undefined) self.report();
 }

@@ -77,8 +77,8 @@ function withHandBack(limit: string, handed: string): string {
 /** Ends a turn that was stopped. A limit of time leaves no time to ask for a report. */
 export function stopped(agent: AgentState, running: Stoppable): TurnOutcome {
   const message = running.stopReason ?? 'interrupted';
-  const { limit: code } = running;
-  if (code === undefined) return { status: 'interrupted', message };
+  const { limit: code, isAlong } = running;
+  if (code === undefined) return { status: 'interrupted', message, ...(isAlong ? { along: true } : {}) };
   return { status: 'errored', message: withLastWords(agent, `${message} No report was asked for.`), code };
 }
 

@@ -189,6 +189,20 @@ test('without a number the whole conversation is forked, and without an input th
   expect(await fork.wait()).toMatchObject({ message: 'answer four' });
 });
 
+test('a fork says how much of the conversation it was given, and that it begins afresh where that is nothing', async () => {
+  const { session, root } = await threeTurns();
+  const { total } = await root.items();
+  const whole = await root.fork({ id: forkId(session) });
+  expect(whole).toMatchObject({ context_mode: 'forked', items_carried: total });
+  const [part, none] = [
+    await root.fork({ id: forkId(session), beforeMessage: 2 }),
+    await root.fork({ id: forkId(session), beforeMessage: 1, input: 'x' }),
+  ];
+  expect(part).toMatchObject({ context_mode: 'forked', items_carried: 2 });
+  expect(part.items_carried).toBe((await part.items()).total);
+  expect(none).toMatchObject({ context_mode: 'fresh', items_carried: 0 });
+});
+
 test('a fork before the first message begins afresh; one beyond the last is an error that counts them', async () => {
   const { session, root } = await threeTurns();
   const fork = await root.fork({ id: forkId(session), beforeMessage: 1 });

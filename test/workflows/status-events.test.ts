@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from './eventually.ts';
-import { call, lines, say, spawn, spawnAs, waitForAll } from './script.ts';
+import { call, type Line, lines, never, say, spawn, spawnAs, waitForAll } from './script.ts';
+import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
@@ -26,6 +27,72 @@ describe.concurrent('events', () => {
     expect(await told('default-1', 'default-1')).toMatchObject(closed);
     expect(await told('root', 'default-1')).toMatchObject(closed);
   });
+
+  /** What the stream of an agent tells of one's status, one after the other. */
+  const told = async (session: ScriptedSession, where: string, of: string) =>
+    (await session.eventsOf('agent.status', where))
+      .filter((event) => event.receiver_id === session.idOf(of))
+      .map(({ status, is_final, text }) => [status, is_final, text]);
+
+  test('of an agent that has failed say that it runs again, and that it was shut down from there', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), say('ok')],
+        // What fails gives no answer, so the script stays at this line.
+        'default-1': [
+          ({ turn }) =>
+            turn === 2
+              ? say('better now')
+              : { fail: { code: 'model_refused', message: `no more in turn ${turn}` } },
+        ],
+        '*': [say('ok')],
+      }),
+    });
+    await session.untilFinal('default-1');
+    await session.send('again', 'default-1');
+    await session.untilFinal('default-1', 2);
+    await session.agent('default-1').signal('shutdown');
+    const errored = ['errored', true, 'no more in turn 1'];
+    const [running, again] = [
+      ['running', false, ''],
+      ['completed', true, 'better now'],
+    ];
+    const ends = [running, errored, running, again, ['shutdown', true, 'better now']];
+    for (const where of ['default-1', 'root']) {
+      await eventually(async () =>
+        expect(await told(session, where, 'default-1')).toEqual(
+          // The slot for its first turn was given with the spawn, which says that it runs.
+          where === 'root' ? ends.slice(1) : ends,
+        ),
+      );
+    }
+  });
+
+  test.each([
+    ['errored', { fail: { code: 'model_refused', message: 'no more' } }, 'no more'],
+    ['interrupted', never, 'enough'],
+  ] as const)(
+    'of an agent that is shut down when it was %s keep the reason',
+    async (status, line, reason) => {
+      const session = await worker().start({
+        script: lines({ root: [spawn('x'), say('ok')], 'default-1': [line as Line] }),
+      });
+      if (status === 'interrupted') {
+        await session.until('default-1', ({ waiting_for }) => waiting_for === 'model');
+        await session.agent('default-1').signal('interrupt', { reason });
+      }
+      await session.untilFinal('default-1');
+      await session.agent('default-1').signal('shutdown');
+      for (const where of ['default-1', 'root']) {
+        await eventually(async () =>
+          expect((await told(session, where, 'default-1')).slice(-2)).toEqual([
+            [status, true, reason],
+            ['shutdown', true, reason],
+          ]),
+        );
+      }
+    },
+  );
 
   test('of a spawn say what the new agent has come to be', async () => {
     const session = await worker().start({

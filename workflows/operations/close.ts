@@ -3,7 +3,7 @@ import type { AgentId, NotClosed, Status, WireStatus } from '../../protocol/inde
 import { isFinal, wireStatus } from '../../protocol/status.ts';
 import { bodyOf, terminateAgents, terminateProblem } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import type { Known } from '../children.ts';
+import type { Known } from '../known.ts';
 import { OUTSIDE } from '../standing.ts';
 import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
