@@ -9,6 +9,7 @@ import {
   CadreError,
   type ContentPart,
   type EventsPage,
+  type Item,
   type ItemsPage,
   type KeyRing,
   type NoteAnswer,
@@ -40,6 +41,7 @@ import type {
   SessionResult,
   WaitOptions,
 } from './types.ts';
+import { wholeConversation } from './whole-conversation.ts';
 
 /** One agent, reached through Temporal. */
 export class AgentHandle implements Agent {
@@ -66,6 +68,10 @@ export class AgentHandle implements Agent {
 
   async interrupt(reason?: string): Promise<void> {
     await this.#line.update(UPDATES.interrupt, reason === undefined ? {} : { reason });
+  }
+
+  async compact(): Promise<SubmissionAnswer> {
+    return this.#line.update<SubmissionAnswer>(UPDATES.compact, {});
   }
 
   async setNote(note: string): Promise<string | null> {
@@ -117,6 +123,10 @@ export class AgentHandle implements Agent {
 
   items(range: { from?: number; to?: number } = {}): Promise<ItemsPage> {
     return this.#line.query<ItemsPage>(QUERIES.items, range);
+  }
+
+  wholeConversation(): AsyncGenerator<Item> {
+    return wholeConversation(this.#line);
   }
 
   async approvals(): Promise<Approval[]> {

@@ -6,6 +6,7 @@ import type {
   Approval,
   BroughtBack,
   ContentPart,
+  Item,
   ItemsPage,
   NotClosed,
   SessionSettings,
@@ -159,6 +160,10 @@ export interface Agent {
   status(): Promise<AgentView>;
   tree(): Promise<TreeView>;
   items(range?: { from?: number; to?: number }): Promise<ItemsPage>;
+  /** Also the items that summaries have replaced; those that Temporal keeps no longer are `agent_not_found`. */
+  wholeConversation(): AsyncGenerator<Item>;
+  /** Asks for a summary of all but the newest items, which its model writes before its next step. */
+  compact(): Promise<{ submission_id: string }>;
   /** The questions that wait for a person: of the whole session at a root, else of this agent. */
   approvals(): Promise<Approval[]>;
   /** Brings it back when it is closed; one that is open stays as it is, and gets the input. */

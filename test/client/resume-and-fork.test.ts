@@ -216,6 +216,29 @@ test('a fork before the first message begins afresh; one beyond the last is an e
   }
 });
 
+test('a fork before a message that a summary has replaced is refused, and told where one may be', async () => {
+  const session = await worker().start({
+    script: ({ summary, turn }) => say(summary ? 'in short' : `${turn} ${'x'.repeat(20_000)}`),
+  });
+  const root = cadre.get(session.id);
+  await session.untilFinal();
+  await root.send('two');
+  await session.untilFinal('root', 2);
+  await root.compact();
+  await root.send('three');
+  await session.untilFinal('root', 3);
+  await expect(root.fork({ beforeMessage: 2 })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    hint: expect.stringContaining('message 3'),
+  });
+  const fork = await root.fork({ id: forkId(session), beforeMessage: 3 });
+  const { items: carried } = await fork.items();
+  expect(carried.map(({ type }) => type)).toEqual(['user_message', 'user_message', 'summary']);
+  const whole: string[] = [];
+  for await (const item of root.wholeConversation()) whole.push(item.type);
+  expect(whole).toEqual(Array(3).fill(['user_message', 'assistant_message']).flat());
+});
+
 test('an agent may be forked while it works: the unfinished answer stays behind', async () => {
   const gate = new Gate();
   const session = await worker().start({
