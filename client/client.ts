@@ -31,6 +31,8 @@ import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
 const CONNECT_TIMEOUT = '5 seconds';
+/** As the SDK means it to be. gRPC's own 4 MiB are less than a page of a long list, or of a history, may take. */
+const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
 
 /**
  * Starts agents and talks to them: what a program uses, and what the command line is made of.
@@ -61,6 +63,7 @@ export class CadreClient {
       const connection = await Connection.connect({
         address,
         connectTimeout: CONNECT_TIMEOUT,
+        channelArgs: { 'grpc.max_receive_message_length': ANSWER_BYTES_MAX },
         ...(options.tls === undefined ? {} : { tls: options.tls }),
         ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
       });

@@ -123,9 +123,9 @@ test('rm removes a closed session, and no open one', async () => {
     hint: expect.stringContaining(`cadre close ${id}`),
   });
   await home.run(['close', id]);
-  // What has ended below it a moment ago may not be listed yet.
   const record = join(home.home, 'sessions', `${id}.json`);
   const kept = readFileSync(record);
+  // What has ended below it a moment ago may not be listed yet.
   const { removed } = await home.json<{ removed: string[] }>(['rm', '--last'], { cwd });
   expect(removed).toContain(id);
   const gone = () => home.run(['status', id]).then(({ code }) => code);
