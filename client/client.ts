@@ -24,6 +24,7 @@ import { AgentHandle } from './agent-handle.ts';
 import { decideApproval } from './decide.ts';
 import { translate } from './errors.ts';
 import { listAgents } from './list.ts';
+import { withholdPlainText } from './plain-text.ts';
 import { removeSession } from './remove.ts';
 import { knownSearchAttributes, registerSearchAttributes } from './search-attributes.ts';
 import { startRoot } from './start-workflow.ts';
@@ -67,11 +68,14 @@ export class CadreClient {
         ...(options.tls === undefined ? {} : { tls: options.tls }),
         ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
       });
+      const { encryption } = options;
+      const how = { connection, namespace, dataConverter: dataConverter(encryption) };
+      const workflow = encryption === undefined ? [withholdPlainText(new Client(how))] : [];
       return new CadreClient(
-        new Client({ connection, namespace, dataConverter: dataConverter(options.encryption) }),
+        new Client({ ...how, interceptors: { workflow } }),
         address,
         namespace,
-        options.encryption,
+        encryption,
       );
     } catch (error) {
       throw new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {
