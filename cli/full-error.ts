@@ -9,6 +9,7 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   agent_not_found: '`cadre ps --all` lists what there is.',
   agent_ambiguous: 'Give more of the path, or the whole id.',
   agent_closed: '`cadre resume ID` brings it back.',
+  ended_from_outside: '`cadre resume ID --recursive` brings it back, with what was open below it.',
   agent_not_resumable: '`cadre events ID` tells what happened to it.',
   limit_depth: 'agents.max_depth sets how deep a session may go.',
   limit_threads: 'Wait for an agent or close one; agents.max_threads sets how many may work at once.',

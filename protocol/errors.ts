@@ -7,6 +7,7 @@ export const ERROR_CODES = [
   'agent_not_found',
   'agent_ambiguous',
   'agent_closed',
+  'ended_from_outside',
   'agent_not_resumable',
   'limit_depth',
   'limit_threads',

@@ -13,9 +13,9 @@ export const contentPartSchema = z.discriminatedUnion('type', [
       .string()
       .regex(
         /^(https?:\/\/\S|data:image\/)/i,
-        'is no address of an image that a model takes: https://… or data:image/…',
+        'is no address of an image that a model takes: https://…, http://… or data:image/…',
       )
-      .describe('An https: or data: address'),
+      .describe('An http(s): or data:image/ address'),
   }),
   z.strictObject({ type: z.literal('local_image'), path, sha256: boundedText(64).optional() }),
   z.strictObject({ type: z.literal('mention'), name, path }),

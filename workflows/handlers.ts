@@ -132,7 +132,7 @@ function registerUpdates(agent: AgentState): void {
             throw refusal({
               code: 'agent_closed',
               message: `agent ${agent.id} is closed`,
-              hint: 'It takes no input until it is resumed.',
+              hint: `Bring it back with: cadre resume ${agent.id}`,
             });
           }
         },

@@ -1,13 +1,21 @@
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
+import { isMissing } from '../is-missing.ts';
 import { atAgent } from '../workplace.ts';
 
 /** Removes a closed session from Temporal, and what this machine keeps of it. */
 export default function rm(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
   return atAgent(invocation, reference, async (place, id) => {
-    const removed = await place.link.reach((client) => client.remove(id));
+    const removed = await place.link
+      .reach((client) => client.remove(id))
+      .catch(async (error: unknown) => {
+        // Somebody else, or retention, was quicker: what is left is here.
+        if (isMissing(error) && (await place.knows(id))) return [];
+        throw error;
+      });
     await place.files.remove(id);
-    invocation.output.result({ removed }, `removed ${removed.join(', ')}`);
+    const what = removed.length === 0 ? `what was left of ${id} here` : removed.join(', ');
+    invocation.output.result({ removed }, `removed ${what}`);
     return EXIT.done;
   });
 }
