@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
-  QueryNotRegisteredError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { type AgentId, type AgentResult, CadreError, WORKFLOW_TYPE } from '../protocol/index.ts';
-import { isLate, requireKey, translate, translateAnswer } from './errors.ts';
+import { isLate, isUnknownQuery, requireKey, translate, translateAnswer } from './errors.ts';
 
 /** How long an agent may take to answer; one whose worker was just killed needs 10 to 15 s. */
 const ANSWER_MS = 20_000;
@@ -43,7 +42,7 @@ export class AgentLine {
       if (error instanceof WorkflowFailedError) {
         const { status } = await this.describe();
         throw new CadreError(
-          'internal',
+          'ended_from_outside',
           `agent ${this.id} was ended from outside (${status.name.toLowerCase()})`,
           {
             hint: `Somebody ended its workflow with Temporal’s own tools; what it had done is in its items. Bring it back with: cadre resume ${this.id} --recursive`,
@@ -100,7 +99,7 @@ export class AgentLine {
   /** Whether the agent does not listen yet, and trying again is worth while; waits a moment if so. */
   async #isDeaf(error: unknown, end: number): Promise<boolean> {
     const unheard =
-      error instanceof QueryNotRegisteredError ||
+      isUnknownQuery(error) ||
       (error instanceof WorkflowUpdateFailedError &&
         /^No registered handler/.test(error.cause?.message ?? ''));
     if (!unheard) return false;

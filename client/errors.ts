@@ -102,10 +102,15 @@ const TOO_LARGE = /size.*limit|larger than max/i;
 const UNKNOWN_QUERY =
   /did not register a handler|unknown query ?type|query handler .*(expected but not found|not registered)/i;
 
+/** Whether a workflow does not know, or not yet, what it is asked for. */
+export function isUnknownQuery(error: unknown): boolean {
+  return error instanceof QueryNotRegisteredError && UNKNOWN_QUERY.test(error.message);
+}
+
 /** Temporal's client calls all questions so that the server says are wrong. */
 function unanswered(error: QueryNotRegisteredError, agent: AgentId | undefined): CadreError {
   const { message } = error;
-  if (UNKNOWN_QUERY.test(message)) return noAgent(agent, error);
+  if (isUnknownQuery(error)) return noAgent(agent, error);
   if (!TOO_LARGE.test(message)) {
     return new CadreError('invalid_arguments', `agent ${agent} does not answer that: ${message}`, {
       cause: error,

@@ -34,7 +34,7 @@ export interface StartOptions {
 
 export interface SendOptions {
   interrupt?: boolean;
-  /** The same id twice is delivered once; default: a new one. */
+  /** The same id twice is delivered once, among the newest 2,000 of an agent; default: a new one. */
   id?: string;
 }
 

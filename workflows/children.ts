@@ -2,7 +2,16 @@ import type { AgentId, AgentView, Report, Status, ToldEnd } from '../protocol/in
 import { endOfLife, isNews, lifeOf, nextLife } from '../protocol/lives.ts';
 import { isFinal } from '../protocol/status.ts';
 import { jsonBytes } from './carried-text.ts';
-import { cutOff, fittingKnown, type Known, lastEndOf, shown, since, standingBefore } from './known.ts';
+import {
+  cutOff,
+  fittingKnown,
+  type Known,
+  lastEndOf,
+  shown,
+  since,
+  standingBefore,
+  wasEnded,
+} from './known.ts';
 
 export interface ChildrenCarry {
   known: Known[];
@@ -89,10 +98,13 @@ export class Children {
     for (const known of this.open) this.#known.set(known.id, { ...known, closedAlong: true });
   }
 
-  /** Children that were open until the end of this agent: closed because it closed, or open when it was ended. */
+  /**
+   * Children that were open until the end of this agent: closed because it closed, or open when it was ended. So are
+   * those that were ended from outside before: nobody has closed them.
+   */
   get lastOpen(): AgentId[] {
     return [...this.#known.values()]
-      .filter((known) => known.closedAlong === true || (known.isChild && !known.closed))
+      .filter((known) => known.closedAlong === true || (known.isChild && (!known.closed || wasEnded(known))))
       .map((known) => known.id);
   }
 

@@ -1,7 +1,7 @@
 import type { AgentId, AgentView, Report, Status } from '../protocol/index.ts';
 import { isFinal } from '../protocol/status.ts';
 import { fitting, jsonBytes, shortened } from './carried-text.ts';
-import { CUT_OFF, NEVER_BEGUN } from './standing.ts';
+import { CUT_OFF, NEVER_BEGUN, OUTSIDE } from './standing.ts';
 
 /** How an agent stands, in two words. */
 export interface Stand {
@@ -29,6 +29,11 @@ export interface Known extends Stand {
   pending: string[];
   /** As it has shown itself last, where others are to see it here. */
   view?: KnownView;
+}
+
+/** Whether it was ended from outside. */
+export function wasEnded({ status, message }: Stand): boolean {
+  return status === 'errored' && message.startsWith(OUTSIDE);
 }
 
 /** Its message stands beside it, and what it is by now goes before what it was. */
