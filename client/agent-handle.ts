@@ -20,6 +20,7 @@ import {
   type TreeView,
   UPDATES,
 } from '../protocol/index.ts';
+import { isStillThere } from '../protocol/lives.ts';
 import { AgentLine } from './agent-line.ts';
 import { closeBelow } from './close-below.ts';
 import { asEnded, withoutLost } from './ended-view.ts';
@@ -92,7 +93,7 @@ export class AgentHandle implements Agent {
       if (closed.length === 0) throw before;
       return { status: 'errored', message: 'it was deleted', closed };
     }
-    if (before === undefined && (await this.#line.describe()).status.name !== 'RUNNING') {
+    if (before === undefined && !isStillThere((await this.#line.describe()).status.name)) {
       const ended = await this.status().catch(asUnborn);
       return { ...standingOf(ended), closed: await this.#closeBelow() };
     }
@@ -175,7 +176,7 @@ export class AgentHandle implements Agent {
     const patience = new Patience();
     for (const pace = new Pace(options.signal); ; ) {
       // Asked before the events, so that those of the end are not missed.
-      const ended = (await this.#line.describe()).status.name !== 'RUNNING';
+      const ended = !isStillThere((await this.#line.describe()).status.name);
       const page = await patience.answer(this.#line.query<EventsPage>(QUERIES.events, { after }));
       if (page === undefined) continue;
       yield* page.events;
@@ -210,7 +211,7 @@ export class AgentHandle implements Agent {
     const seen = new Set<AgentId>();
     const patience = new Patience();
     for (const pace = new Pace(signal); !pace.isOver; ) {
-      const ended = (await this.#line.describe()).status.name !== 'RUNNING';
+      const ended = !isStillThere((await this.#line.describe()).status.name);
       const tree = await patience.answer(this.tree());
       if (tree === undefined) continue;
       const fresh = tree.agents.filter((view) => !seen.has(view.agent_id));
@@ -238,7 +239,7 @@ export class AgentHandle implements Agent {
 
   async describe(): Promise<AgentDescription> {
     const { taskQueue, status, runId, raw } = await this.#line.describe();
-    const closed = status.name !== 'RUNNING';
+    const closed = !isStillThere(status.name);
     return { queue: taskQueue, closed, run_id: runId, retries: await retriesOf(raw, this.#keys) };
   }
 }

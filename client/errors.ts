@@ -75,6 +75,12 @@ export function isLate(error: unknown): boolean {
   return grpcError(error)?.code === DEADLINE_EXCEEDED;
 }
 
+/** Whether the server has seen no worker, which may be about to come: a command brings one along. */
+export function isUnserved(error: unknown): boolean {
+  const { code, details = '' } = grpcError(error) ?? {};
+  return code === FAILED_PRECONDITION && /no poller/i.test(details);
+}
+
 function unborn(agent: AgentId, cause: unknown): CadreError {
   const message = `agent ${agent} was ended from outside before it began: it has done nothing.`;
   return new CadreError('agent_not_resumable', message, {
