@@ -27,7 +27,7 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
       if (spawn !== undefined && outcome.outcome !== 'refused') tree.expect(spawn);
       if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
-      answer(root, request.from, { request_id: request.request_id, ...outcome });
+      answerSlot(root, request.from, { request_id: request.request_id, ...outcome });
       return;
     }
     case 'cancel_spawn':
@@ -37,6 +37,7 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       grant(root, slots.cancelSpawn(request.agent_id));
       return;
     case 'lend':
+      tree.budget.pause(request.agent_id);
       grant(root, slots.lend(request.agent_id));
       return;
     case 'reclaim': {
@@ -44,7 +45,7 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
       // Its turn begins before it can say so.
       if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
-      answer(root, request.from, { request_id: request.request_id, ...outcome });
+      answerSlot(root, request.from, { request_id: request.request_id, ...outcome });
       return;
     }
     case 'release':
@@ -166,11 +167,11 @@ function claimOf(request: Extract<SlotRequest, { request_id: string }>): Claim {
 function grant(root: AgentState, claims: Claim[]): void {
   for (const claim of claims) {
     root.tree?.granted(claim.agent, Date.now());
-    answer(root, claim.agent, { request_id: claim.requestId, outcome: 'granted' });
+    answerSlot(root, claim.agent, { request_id: claim.requestId, outcome: 'granted' });
   }
 }
 
-function answer(root: AgentState, to: AgentId, message: SlotAnswer): void {
+export function answerSlot(root: AgentState, to: AgentId, message: SlotAnswer): void {
   if (to === root.id) root.slotAnswers.answer(message);
   else root.outbox.post(to, { type: 'slot_answer', answer: message });
 }
