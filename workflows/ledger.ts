@@ -27,12 +27,15 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
       if (spawn !== undefined && outcome.outcome !== 'refused') tree.expect(spawn);
       if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
+      // It runs from the start on, and says so to nobody.
+      if (isToldAsRunning(root, request.agent_id)) emitStatus(root, request.agent_id, 'running');
       answerSlot(root, request.from, { request_id: request.request_id, ...outcome });
       return;
     }
     case 'cancel_spawn':
       // Who closes while it asks does not know the answer: where it was refused, nothing was counted.
       if (!tree.isUnborn(request.agent_id)) return;
+      if (isToldAsRunning(root, request.agent_id)) emitStatus(root, request.agent_id, 'not_found');
       tree.forget(request.agent_id);
       grant(root, slots.cancelSpawn(request.agent_id));
       return;
@@ -61,6 +64,12 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       for (const id of tree.ids.filter((id) => isBelow(id, request.agent_id))) bury(root, id);
       return;
   }
+}
+
+/** An agent that is about to start, and need not wait for a slot. Of its own children the root tells when they have. */
+function isToldAsRunning({ id: root, tree }: AgentState, id: AgentId): boolean {
+  const report = tree?.report(id);
+  return report?.seq === 0 && report.view.status === 'running' && report.view.parent_id !== root;
 }
 
 /** So long nobody looks again whether those that hold slots still run. */
