@@ -1,6 +1,7 @@
 import { counted } from '../protocol/counted.ts';
 import { parentOf } from '../protocol/ids.ts';
 import type { AgentId, ErrorBody, Limits } from '../protocol/index.ts';
+import { type Holders, slotsFull } from './full-slots.ts';
 
 /** Somebody who waits for a slot, and under which request it is told. */
 export interface Claim {
@@ -104,11 +105,13 @@ export class Slots {
   /** A slot for an agent that is about to be started; counts it against `max_agents`. */
   reserveSpawn(claim: Claim, queue: boolean): SlotOutcome {
     if (this.#spawned >= this.#limits.max_agents) {
-      return refused(
-        'limit_agents',
-        `This session has spawned ${counted(this.#spawned, 'agent')}, the most it may (agents.max_agents).`,
-        'Work with the agents there are, or do the rest yourself.',
-      );
+      const error: ErrorBody = {
+        code: 'limit_agents',
+        message: `This session has spawned ${counted(this.#spawned, 'agent')}, the most it may (agents.max_agents).`,
+        hint: 'Work with the agents there are, or do the rest yourself.',
+        retryable: false,
+      };
+      return { outcome: 'refused', error };
     }
     const outcome = this.reserve(claim, queue);
     if (outcome.outcome !== 'refused') this.#spawned++;
@@ -119,7 +122,10 @@ export class Slots {
   reserve(claim: Claim, queue: boolean): SlotOutcome {
     const { agent } = claim;
     if (this.#lent.has(agent) || this.#take(agent) || (queue && this.#takeFromAbove(agent))) return GRANTED;
-    if (!queue) return { outcome: 'refused', error: this.full };
+    if (!queue) {
+      const error = this.#hasHad(agent) ? slotsFull(this.#holders, true) : this.full;
+      return { outcome: 'refused', error };
+    }
     const line = this.#lineOf(agent);
     if (!line.some((waiting) => waiting.agent === agent)) line.push(claim);
     return QUEUED;
@@ -135,22 +141,9 @@ export class Slots {
     return QUEUED;
   }
 
-  /** Why there is no slot, who holds them, and what frees one. */
+  /** Why nobody comes in any more. Where open agents hold slots, no end of a turn helps one that is to come. */
   get full(): ErrorBody {
-    const idle = [...this.#idle].join(', ');
-    const working = [...this.#working].join(', ');
-    const holders = this.heldByIdle
-      ? [working && `at work: ${working}`, idle && `open and idle: ${idle}`].filter(Boolean).join('; ')
-      : working;
-    return {
-      code: 'limit_threads',
-      message: `All ${this.max} slots for agents are taken (agents.max_threads). Holders: ${holders}.`,
-      hint:
-        this.heldByIdle && idle !== ''
-          ? 'Close one that is done (close_agent) and try again.'
-          : 'Wait for one to finish (wait), or close one (close_agent), and try again.',
-      retryable: true,
-    };
+    return slotsFull(this.#holders, !this.heldByIdle);
   }
 
   /** Undoes a reservation for an agent that could not be started. */
@@ -190,6 +183,10 @@ export class Slots {
   /** Sends away all that wait for slots of idle agents. Those that go on after a wait are never among them. */
   refuseQueue(): Claim[] {
     return this.#queue.splice(0);
+  }
+
+  get #holders(): Holders {
+    return { max: this.max, working: [...this.#working], idle: [...this.#idle] };
   }
 
   get #groups(): Set<AgentId>[] {
@@ -270,8 +267,4 @@ function takeClaims(line: Claim[], agent: AgentId): Claim[] {
   const first = line.findIndex((waiting) => waiting.agent === agent);
   const count = line.filter((waiting) => waiting.agent === agent).length;
   return line.splice(first, count);
-}
-
-function refused(code: ErrorBody['code'], message: string, hint: string): SlotOutcome {
-  return { outcome: 'refused', error: { code, message, hint, retryable: code === 'limit_threads' } };
 }
