@@ -8,6 +8,7 @@ import type {
   AgentView,
   Approval,
   BudgetAnswer,
+  ErrorBody,
   EventBody,
   ListAnswer,
   LookupAnswer,
@@ -79,7 +80,7 @@ export class AgentState {
   /** How many calls of the running turn wait while others have its slot. */
   lenders = 0;
   /** Its one request for a slot that is under way, which all share that wait for it. */
-  reclaiming: Promise<void> | undefined;
+  reclaiming: Promise<ErrorBody | undefined> | undefined;
   /** How many tokens this agent may have spent before it asks the root again; given back at the end of a turn. */
   tokensLeased = 0;
   /** The turn in progress. */

@@ -1,6 +1,4 @@
 import type { AgentState } from './agent-state.ts';
-import type { Stoppable } from './stoppable.ts';
-import { stopped } from './turn-limits.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
 export function startTurn(self: AgentState): void {
@@ -9,11 +7,11 @@ export function startTurn(self: AgentState): void {
   self.emit({ type: 'turn.started', turn: self.standing.turn });
 }
 
-/** A turn that was stopped before its first model call: what it was for stands in the conversation. */
-export function stoppedBefore(self: AgentState, running: Stoppable): TurnOutcome {
+/** A turn that has ended before its first model call: what it was for stands in the conversation. */
+export function endedBefore(self: AgentState, outcome: TurnOutcome): TurnOutcome {
   self.conversation.append(...self.inbox.drain());
   startTurn(self);
-  return stopped(self, running);
+  return outcome;
 }
 
 /** Puts the end of a turn where people, the model, and whoever has the agent work see it. */

@@ -222,7 +222,7 @@ describe.concurrent('an agent that continues as new', () => {
 
   test('keeps count of the tokens: a share ends at the same step as in one run', async () => {
     const session = await worker.start({
-      limits: { max_tokens: 10_000, max_child_tokens: 6 * 15 + 6 },
+      limits: { max_tokens: 10_000, max_child_tokens: 7 * 15 + 6 },
       script: lines({
         root: [spawn('x'), ...Array.from({ length: 3 }, () => call('look')), waitForAll, say('ok')],
         'default-1': [...Array.from({ length: 6 }, () => call('look')), say('handed back')],

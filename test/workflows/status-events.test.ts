@@ -60,10 +60,7 @@ describe.concurrent('events', () => {
     const ends = [running, errored, running, again, ['shutdown', true, 'better now']];
     for (const where of ['default-1', 'root']) {
       await eventually(async () =>
-        expect(await told(session, where, 'default-1')).toEqual(
-          // The slot for its first turn was given with the spawn, which says that it runs.
-          where === 'root' ? ends.slice(1) : ends,
-        ),
+        expect(await told(session, where, 'default-1')).toEqual(ends),
       );
     }
   });
@@ -93,6 +90,49 @@ describe.concurrent('events', () => {
       }
     },
   );
+
+  test('of an agent say that it runs, from its first turn on, to its parent and to the root', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll, say('ok')],
+        'default-1': [spawn('y'), waitForAll, say('middle')],
+        'default-1/default-1': [say('leaf')],
+      }),
+    });
+    await session.untilFinal();
+    const told = async (where: string, of: string) => {
+      const events = await session.eventsOf('agent.status', where);
+      return events.filter((event) => event.receiver_id === session.idOf(of)).map(({ status }) => status);
+    };
+    const whole = ['running', 'completed'];
+    for (const [where, of] of [
+      ['root', 'default-1'],
+      ['root', 'default-1/default-1'],
+      ['default-1', 'default-1/default-1'],
+    ] as const) {
+      await eventually(async () => expect(await told(where, of)).toEqual(whole));
+    }
+  });
+
+  test('of one that stands in line say the same, once', async () => {
+    const session = await worker().start({
+      limits: { max_threads: 1, when_full: 'queue' },
+      script: lines({
+        root: [spawn('x'), waitForAll, say('ok')],
+        'default-1': [spawn('y'), waitForAll, say('middle')],
+        'default-1/default-1': [say('leaf')],
+      }),
+    });
+    await session.untilFinal();
+    const told = async (where: string) => {
+      const events = await session.eventsOf('agent.status', where);
+      const own = events.filter((event) => event.receiver_id === session.idOf('default-1/default-1'));
+      return own.map(({ status }) => status).filter((status) => status !== 'pending_init');
+    };
+    for (const where of ['root', 'default-1']) {
+      await eventually(async () => expect(await told(where)).toEqual(['running', 'completed']));
+    }
+  });
 
   test('of a spawn say what the new agent has come to be', async () => {
     const session = await worker().start({

@@ -13,6 +13,7 @@ import { wireStatus } from '../../protocol/status.ts';
 import { lengthProblem } from '../../protocol/text-length.ts';
 import type { AgentState } from '../agent-state.ts';
 import { firstView } from '../agent-view.ts';
+import { emitStatus } from '../announce.ts';
 import { MovesOn } from '../step-under-way.ts';
 import { chooseId } from './choose-id.ts';
 import { noticeDeath } from './death.ts';
@@ -45,6 +46,8 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<S
       const status = wireStatus(agent.children.get(id)?.status ?? 'pending_init');
       const effective = effectiveOf(settings);
       agent.emit({ type: 'agent.spawn.end', ...call, receiver_id: id, prompt, status, effective });
+      // It says nothing before the end of its first turn; one that stands in line does.
+      if (agent.children.get(id)?.status === 'running') emitStatus(agent, id, 'running');
       agent.onChange();
     });
   } catch (error) {
