@@ -85,7 +85,13 @@ async function answer(
   ]);
   const tools = final ? [] : offered;
   const reply = await provider.complete(
-    { ...callOf(agent, session), instructions, items, tools: tools.map(declarationOf) },
+    {
+      ...callOf(agent, session),
+      cache_key: shown.agent_id,
+      instructions,
+      items,
+      tools: tools.map(declarationOf),
+    },
     { signal, onDelta },
   );
   deps.conversations.append(pointer.agent_id, reply.items);
