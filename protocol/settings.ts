@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AgentId } from './ids.ts';
 import { limitsSchema } from './limits.ts';
 import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
 
@@ -140,6 +141,7 @@ export type AgentSettingsInput = z.input<typeof agentSettingsSchema>;
  * the provider's prefix cache serves them: the other's instructions and tools. What it may do is its own settings' say.
  */
 export interface Presented {
+  agent_id: AgentId;
   depth: number;
   settings: AgentSettings;
 }

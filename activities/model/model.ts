@@ -88,7 +88,13 @@ async function answer(
     deps.instructionsFor(shown, new Set(offered.map((tool) => tool.name))),
   ]);
   const tools = final ? [] : offered;
-  const call = { ...callOf(agent, session), instructions, items, tools: tools.map(declarationOf) };
+  const call = {
+    ...callOf(agent, session),
+    cache_key: shown.agent_id,
+    instructions,
+    items,
+    tools: tools.map(declarationOf),
+  };
   if (request.summary) return { ...(await summarise(provider, call, signal)), calls: [] };
   const reply = await provider.complete(call, { signal, onDelta });
   deps.conversations.append(pointer.agent_id, reply.items);

@@ -59,9 +59,7 @@ describe.concurrent('events', () => {
     ];
     const ends = [running, errored, running, again, ['shutdown', true, 'better now']];
     for (const where of ['default-1', 'root']) {
-      await eventually(async () =>
-        expect(await told(session, where, 'default-1')).toEqual(ends),
-      );
+      await eventually(async () => expect(await told(session, where, 'default-1')).toEqual(ends));
     }
   });
 
