@@ -74,12 +74,13 @@ async function takeSteps(agent: AgentState, running: Stoppable): Promise<TurnOut
     if ((await runToolCalls(agent, running)) === 'continue_as_new') return 'continue_as_new';
     if (running.stopReason !== undefined) return stopped(agent, running);
     if (shouldContinueAsNew(agent)) return 'continue_as_new';
-    // It may go on in a new run now.
-    if (await compactIfDue(agent)) continue;
-    deliverInputs(agent);
     const { max_steps: most } = agent.settings.limits;
-    if (agent.standing.step >= most) return outOfSteps(agent, running, most);
-    const refusal = await askBudget(agent);
+    const hasSteps = agent.standing.step < most;
+    const refusal = hasSteps ? await askBudget(agent) : undefined;
+    // Shorter, it may go on in a new run now.
+    if (hasSteps && refusal === undefined && (await compactIfDue(agent))) continue;
+    deliverInputs(agent);
+    if (!hasSteps) return outOfSteps(agent, running, most);
     if (refusal !== undefined) return outOfTokens(agent, running, refusal);
     const answer = await takeStep(agent, false);
     if ('status' in answer) {

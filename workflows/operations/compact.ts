@@ -7,7 +7,6 @@ import { hasToShrink } from '../continue-as-new.ts';
 import type { CompactionReason } from '../conversation.ts';
 import { cutMiddle } from '../cut-middle.ts';
 import { textOf } from '../model-step.ts';
-import { askBudget } from './budget.ts';
 
 /** A summary that failed is asked for again when the conversation has grown by this much. */
 const GROWN = 1.2;
@@ -17,11 +16,9 @@ const HANDLES_SHOWN = 50;
 
 /** @returns whether the conversation is shorter now */
 export async function compactIfDue(agent: AgentState): Promise<boolean> {
-  const { conversation, standing, settings } = agent;
+  const { conversation } = agent;
   const reason = conversation.compact ?? (hasToShrink(agent) ? 'history' : undefined);
   if (reason === undefined) return false;
-  // What is left of the turn is one call, for a last report.
-  if (standing.step >= settings.limits.max_steps) return false;
   const { notCompacted } = conversation;
   if (notCompacted !== undefined && conversation.bytes < notCompacted * GROWN) return false;
   return compact(agent, reason);
@@ -38,8 +35,6 @@ export async function compact(agent: AgentState, reason: CompactionReason): Prom
   const before = conversation.bytes;
   const plan = planCompaction(conversation.items, before);
   if (plan === undefined) return giveUp(agent, reason, 'next to nothing in it could be replaced');
-  // The limit is told with the next step.
-  if ((await askBudget(agent)) !== undefined) return false;
   const replaced = conversation.items.slice(0, plan.keepFrom);
   standing.waitingFor = 'model';
   standing.currentTool = 'compaction';
