@@ -109,6 +109,8 @@ function read(agent: AgentState, mail: Mail): void {
       return;
     }
     case 'lookup_answer':
+      // At once: what comes with the answer may be the end of one of them, and nobody would know whose it is.
+      for (const { report } of mail.answer.found) if (report !== undefined) agent.children.apply(report);
       agent.lookupAnswers.answer(mail.answer);
       return;
     case 'unwatch':
