@@ -10,6 +10,8 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   agent_ambiguous: 'Give more of the path, or the whole id.',
   agent_closed: '`cadre resume ID` brings it back.',
   agent_not_resumable: '`cadre events ID` tells what happened to it.',
+  rollout_invalid: 'Export the session again, where it still is: cadre export ID -o FILE',
+  rollout_exists: '`cadre import FILE --replace` puts the file in its place.',
   limit_depth: 'agents.max_depth sets how deep a session may go.',
   limit_threads: 'Wait for an agent or close one; agents.max_threads sets how many may work at once.',
   limit_agents: 'agents.max_agents sets how many a session may start.',

@@ -8,6 +8,8 @@ export const ERROR_CODES = [
   'agent_ambiguous',
   'agent_closed',
   'agent_not_resumable',
+  'rollout_invalid',
+  'rollout_exists',
   'limit_depth',
   'limit_threads',
   'limit_agents',
