@@ -49,6 +49,7 @@ export class Structure {
     if (this.#end !== undefined) refuse('something stands behind the end');
     if (line.type === 'end') {
       this.#finish(refuse);
+      if (this.#agents.size === 0) refuse('there is no agent above');
       const { sha256, agents, lines } = this.end;
       if (line.lines !== lines) refuse(`there are ${lines} lines, and there were ${line.lines}`);
       if (line.sha256 !== sha256 || line.agents !== agents) refuse('the lines above have been changed');

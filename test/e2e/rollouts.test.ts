@@ -11,7 +11,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { AgentView, Item } from '../../protocol/index.ts';
+import type { AgentView, Item, RolloutBody } from '../../protocol/index.ts';
+import { Rollout } from '../../rollout/rollout.ts';
+import { writeLines } from '../../rollout/write-file.ts';
+import { rolloutText } from '../../rollout/write-rollout.ts';
 import { CadreHome, playing } from './cadre-home.ts';
 import { fails } from './failures.ts';
 
@@ -111,13 +114,18 @@ test('what cannot be imported is refused with line and reason, and nothing is wr
   await other.run(['import', file]);
   writeFileSync(file, text);
   expect((await other.run(['import', file])).code).toBe(0);
-  const replaced = (await home.run(['resume', id])).code;
-  expect(replaced).toBe(0);
-  await home.run(['close', id]);
-  writeFileSync(file, (await home.run(['export', id])).stdout);
+  await withoutEvents(file);
   expect(await fails(other, ['import', file])).toMatchObject({ code: 1, error: { code: 'rollout_exists' } });
   expect((await other.run(['import', file, '--replace'])).code).toBe(0);
 });
+
+/** Another rollout of the same session. */
+async function withoutEvents(file: string): Promise<void> {
+  const rollout = await Rollout.open(file, undefined);
+  const body: RolloutBody[] = [];
+  for await (const line of rollout.body()) if (line.type !== 'event') body.push(line);
+  await writeLines(file, rolloutText(rollout.header, body, undefined));
+}
 
 test('a session whose processes are killed while it writes its rollout leaves no half one, and writes it later', async () => {
   const folder = join(home.home, 'rollouts');
@@ -168,6 +176,24 @@ test('with encryption nothing of it is readable at rest, or in what is exported,
   const again = await other.run(['export', id, '--plain', ...SEALED], options);
   expect(withoutTime(again.stdout)).toBe(withoutTime(plain.stdout));
   expect(await other.json(['resume', id, ...SEALED], options)).toMatchObject({ resumed: [id] });
+});
+
+test('workers of a queue leave rollouts where they are told to, and nowhere else', async () => {
+  const directory = join(home.root, 'shared');
+  const queue = ['--queue', 'team', '-c', `rollouts.directory="${directory}"`];
+  const worker = home.start(['worker', ...queue]);
+  await worker.says(/Working for the queue team/);
+  const ended = await home.run(['run', 'the tree', '--json', ...tree, ...queue], {
+    cwd: home.newFolder('queued'),
+  });
+  expect(ended.code, ended.stderr).toBe(0);
+  const { session_id: id } = JSON.parse(ended.stdout);
+  expect(existsSync(join(directory, `${id}.jsonl`))).toBe(true);
+  expect(existsSync(rolloutOf(home, id))).toBe(false);
+  expect(await home.json(['rm', id, ...queue])).toMatchObject({ rollout: true });
+  expect(existsSync(join(directory, `${id}.jsonl`))).toBe(false);
+  worker.child.kill('SIGTERM');
+  await worker.ended;
 });
 
 test('one that is open is exported as it stands, and where rollouts are switched off none is written', async () => {

@@ -86,6 +86,11 @@ describe('what is wrong is told with its line:', () => {
       (lines) => [...lines.slice(0, 1), ...lines.slice(5)],
       /line 2: the root has to come/,
     ],
+    [
+      'no agents at all',
+      (lines) => [...lines.slice(0, 1), ...lines.slice(-1)],
+      /line 2: there is no agent above/,
+    ],
     ['something behind the end', (lines) => [...lines, '{"type":"end","agents":0}'], /line 9: /],
     [
       'an agent twice',

@@ -1,13 +1,14 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RolloutBody } from '../../protocol/index.ts';
 import type { Rollout } from '../../rollout/rollout.ts';
 import { Rollouts } from '../../rollout/rollouts.ts';
 import { eventually } from './eventually.ts';
-import { call, lines, never, say, spawn, waitForAll } from './script.ts';
+import { call, lines, say, spawn, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
@@ -46,7 +47,7 @@ describe.concurrent('a session that closes', () => {
       script: lines({ root: [say('ok')] }),
       session,
       rollouts,
-      beforeRollout: never,
+      beforeRollout: () => Context.current().cancelled,
     });
     expect(await stuck.result()).toMatchObject({ status: 'completed', output: 'ok' });
     expect((await stuck.eventsOf('warning')).map(({ text }) => text)).toEqual([
