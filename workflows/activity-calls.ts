@@ -155,9 +155,9 @@ export function storeOutputs(request: StoreRequest): Promise<StoreAnswer> {
 /** A session that has closed is not kept from ending by this, whatever comes of it. */
 export function writeRollout(request: RolloutRequest): Promise<RolloutAnswer> {
   return scheduleActivity<RolloutAnswer>('write_rollout', [request], {
-    startToCloseTimeout: '1 minute',
+    // It gives itself up when nothing comes any more; a large session on a busy machine takes its time.
+    scheduleToCloseTimeout: '5 minutes',
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    scheduleToCloseTimeout: '2 minutes',
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: 3 },
     summary: 'write the rollout',

@@ -56,17 +56,19 @@ async function forgotten(root: Say[] = [], at: Rollouts | 'nowhere' = rollouts) 
   return { session, root: agent, child: cadre.get(session.idOf('poet-1')), before };
 }
 
-async function remove(id: Parameters<CadreClient['get']>[0]): Promise<void> {
+async function remove(id: AgentId): Promise<void> {
   const listed = async () =>
     (await cadre.list({ all: true, session: id })).filter((each) => each.closed).length;
   await expect.poll(listed, { timeout: 30_000 }).toBe(2);
   await cadre.remove(id);
-  const gone = () =>
-    cadre
-      .get(`${id}/poet-1` as typeof id)
-      .describe()
-      .catch((error) => error.code);
-  await expect.poll(gone, { timeout: 60_000 }).toBe('agent_not_found');
+  for (const agent of [id, `${id}/poet-1` as AgentId]) {
+    const gone = () =>
+      cadre
+        .get(agent)
+        .describe()
+        .catch((error) => error.code);
+    await expect.poll(gone, { timeout: 60_000 }).toBe('agent_not_found');
+  }
 }
 
 test('a root that Temporal keeps no longer goes on where it was, with those that were open below it', async () => {
