@@ -10,6 +10,7 @@ import {
   type SessionSettings,
   type Wire,
 } from '../protocol/index.ts';
+import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentSettingsStore } from './agent-settings.ts';
 import { findEnded } from './find-ended.ts';
 import { createStoreOutputs } from './handles/store-outputs.ts';
@@ -21,6 +22,7 @@ import { createFindClosedAgent } from './restore/find-closed-agent.ts';
 import { createReadItems, createReadSnapshot } from './restore/read-run.ts';
 import { instructionsFor } from './roles/instructions.ts';
 import { createResolveRole } from './roles/resolve-role.ts';
+import { createWriteRollout } from './rollout/write-rollout.ts';
 import { CachedSessionStore } from './session-store.ts';
 import { terminateAgents } from './terminate-agents.ts';
 import { builtinTools } from './tools/builtin-tools.ts';
@@ -38,6 +40,10 @@ export interface ActivityDeps {
   environment: Readonly<Record<string, string | undefined>>;
   /** CADRE_HOME. */
   stateDir: string;
+  /** Where agents are found that Temporal keeps no longer. */
+  rollouts: Rollouts;
+  /** Whether the rollouts of sessions that close are written there. */
+  writesRollouts: boolean;
   /** A team's own tools. One that bears a built-in's name takes its place. */
   tools: readonly Tool[];
 }
@@ -82,11 +88,12 @@ export function createActivities(deps: ActivityDeps) {
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),
-    read_snapshot: createReadSnapshot(deps.client),
-    read_items: createReadItems(deps.client),
-    find_closed_agent: createFindClosedAgent(deps.client),
+    read_snapshot: createReadSnapshot(deps.client, deps.rollouts),
+    read_items: createReadItems(deps.client, deps.rollouts),
+    find_closed_agent: createFindClosedAgent(deps.client, deps),
     find_ended: findEnded(deps.client),
     store_outputs: createStoreOutputs(deps.stateDir),
+    write_rollout: createWriteRollout(deps.client, deps.writesRollouts ? deps.rollouts : undefined),
   };
   return {
     ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),

@@ -25,6 +25,7 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   usage: EXIT.usage,
   config_invalid: EXIT.usage,
   key_missing: EXIT.usage,
+  rollout_invalid: EXIT.usage,
   home_unwritable: EXIT.usage,
   invalid_arguments: EXIT.usage,
   agent_ambiguous: EXIT.usage,

@@ -11,6 +11,8 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   agent_closed: '`cadre resume ID` brings it back.',
   ended_from_outside: '`cadre resume ID --recursive` brings it back, with what was open below it.',
   agent_not_resumable: '`cadre events ID` tells what happened to it.',
+  rollout_invalid: 'Export the session again, where it still is: cadre export ID -o FILE',
+  rollout_exists: '`cadre import FILE --replace` puts the file in its place.',
   limit_depth: 'agents.max_depth sets how deep a session may go.',
   limit_threads: 'Wait for an agent or close one; agents.max_threads sets how many may work at once.',
   limit_agents: 'agents.max_agents sets how many a session may start.',

@@ -65,6 +65,11 @@ export class Output {
     this.#stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
   }
 
+  /** What goes to stdout as it is, whatever the format; waits for whoever reads it. */
+  raw(text: string): Promise<void> {
+    return new Promise((resolve) => this.#stdout.write(text, () => resolve()));
+  }
+
   /** One line of `--jsonl`. */
   line(value: unknown): void {
     this.#stdout.write(`${JSON.stringify(value)}\n`);

@@ -132,7 +132,26 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     'start a new session from the conversation of an agent',
     () => import('./commands/fork.ts'),
   ).option('--before-message <n>', 'end just before its nth user message', positiveInteger);
-  defineForAgent(program, 'rm <id>', 'remove a closed session for good', () => import('./commands/rm.ts'));
+  defineForAgent(
+    program,
+    'export <id>',
+    'write all that a session is as JSON lines: its rollout',
+    () => import('./commands/export.ts'),
+  )
+    .option('-o, --output <file>', 'into a file (default: standard output)')
+    .option('--plain', 'readable for everybody, also where [encryption] is on');
+  define(
+    program,
+    'import <file>',
+    'take in what export has written, so that resume finds it',
+    () => import('./commands/import.ts'),
+  ).option('--replace', 'in place of another rollout of the same session');
+  defineForAgent(
+    program,
+    'rm <id>',
+    'remove a closed session for good, and its rollout',
+    () => import('./commands/rm.ts'),
+  );
   define(
     program,
     'call <tool> [json]',

@@ -79,6 +79,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
     one_shot: choices.oneShot,
     wait_agents: choices.waitAgents,
     non_interactive: choices.nonInteractive,
+    rollout: config.rollouts.enabled,
     ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
   };
 }

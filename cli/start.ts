@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { cadreVersion } from '../rollout/cadre-version.ts';
 import { isOutputClosed, tellClosedOutput } from './closed-output.ts';
 import { failureOf, isCommanderError } from './errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -26,7 +26,7 @@ class CommandRun {
 
   async execute(): Promise<ExitCode> {
     let exitCode: Promise<ExitCode> | undefined;
-    const program = createProgram(packageVersion(), (run) => {
+    const program = createProgram(cadreVersion(), (run) => {
       this.#output = run.invocation.output;
       exitCode = run.exitCode;
     });
@@ -56,18 +56,6 @@ function roughOptions(argv: readonly string[]): CommonOptions {
     jsonl: words.includes('--jsonl'),
     verbose: words.includes('--verbose') || words.includes('-v'),
   };
-}
-
-function packageVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      const { version } = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
-      if (typeof version === 'string') return version;
-    } catch {
-      // From source it is one folder up, from dist/ two.
-    }
-  }
-  return 'unknown';
 }
 
 const CLOSED = ['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'];

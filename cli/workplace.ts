@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import type { Agent } from '../client/types.ts';
 import { missingKeyHint } from '../protocol/encryption.ts';
 import { type AgentId, CadreError, isAgentId, type SessionId, sessionOf } from '../protocol/index.ts';
+import { Rollouts } from '../rollout/rollouts.ts';
 import { cadreHome, ensureFolder } from '../server/home.ts';
 import { loadKeys } from './config/encryption.ts';
 import type { Environment } from './config/environment-layer.ts';
@@ -34,6 +36,8 @@ export class Workplace {
   readonly link: TemporalLink;
   readonly files: SessionFiles;
   readonly config: Config;
+  /** What sessions have left that Temporal may keep no longer. */
+  readonly rollouts: Rollouts;
   readonly #invocation: Invocation;
 
   private constructor(invocation: Invocation, config: Config, home: string, link: TemporalLink) {
@@ -42,6 +46,8 @@ export class Workplace {
     this.home = home;
     this.link = link;
     this.files = new SessionFiles(home);
+    const { encryption: keys } = link.connectOptions;
+    this.rollouts = new Rollouts({ stateDir: home, directory: config.rollouts.directory, keys });
   }
 
   /**
@@ -96,6 +102,7 @@ export class Workplace {
             queue,
             stateDir: this.home,
             environment: this.workerEnvironment,
+            rollouts: join(this.home, 'rollouts'),
             workflowsOnly,
             graceMs: GRACE_MS,
             onLog: (line) => output.debug(line),
@@ -163,6 +170,23 @@ export class Workplace {
     }
     if (ring === undefined || key_ids.includes(ring.current)) return;
     await this.files.write({ ...record, key_ids: [...key_ids, ring.current] });
+  }
+
+  /** Makes a session this person's own that is about to be brought back from its rollout. */
+  async adopt(session: SessionId): Promise<void> {
+    if (this.rollouts.pathOf(session) === undefined || (await this.files.read(session)) !== undefined) return;
+    const describing = this.link.reach((client) => client.get(session).describe());
+    if (!(await describing.then(() => false, isMissing))) return;
+    const rollout = await this.rollouts.find(session);
+    if (rollout === undefined) return;
+    await this.files.write({
+      session_id: session,
+      queue: this.#invocation.options.queue ?? rollout.header.queue,
+      cwd: rollout.agent(session)?.settings.working_directory ?? this.#invocation.cwd,
+      started_at: rollout.header.written_at,
+      ...this.address,
+      ...this.sealing,
+    });
   }
 
   /** Removes what this machine keeps of sessions that the server has forgotten; what others hold is left alone. */
@@ -274,10 +298,22 @@ export async function atAgents<T>(
       for (const { reference, session } of known) {
         ids.push(...(await orUnknown(reference, place.agentNamed(reference, session))));
       }
-      return action(place, ids);
+      return action(place, ids).catch((error: unknown) => {
+        throw withWayBack(error, place.rollouts, ids);
+      });
     },
     known[0]?.session,
   );
+}
+
+/** Of a session that Temporal keeps no longer, and whose rollout is here, the error says what can be done. */
+function withWayBack(error: unknown, rollouts: Rollouts, ids: readonly AgentId[]): unknown {
+  const session = ids.map(sessionOf).find((id) => rollouts.pathOf(id) !== undefined);
+  if (session === undefined || !(error instanceof CadreError) || !isMissing(error)) return error;
+  return new CadreError('agent_not_found', error.message, {
+    hint: `Temporal keeps the session no longer, but its rollout is here: cadre resume ${session} brings it back, cadre export ${session} prints it.`,
+    cause: error,
+  });
 }
 
 function placeOf(record: SessionRecord | undefined): { address?: string; namespace?: string } {

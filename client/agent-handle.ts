@@ -134,8 +134,8 @@ export class AgentHandle implements Agent {
     return (await this.#line.query<ApprovalsView>(QUERIES.approvals)).approvals;
   }
 
-  async resume({ recursive = false, input }: ResumeOptions = {}): Promise<ResumeResult> {
-    const back = await bringBack(this.#client, this.id, recursive);
+  async resume({ recursive = false, input, ...from }: ResumeOptions = {}): Promise<ResumeResult> {
+    const back = await bringBack(this.#client, this.id, recursive, from);
     const { submission_id } = input === undefined ? {} : await this.send(input);
     const { status, message } = await this.status();
     return {

@@ -20,12 +20,14 @@ import {
   TASK_SHOWN,
   textMessage,
 } from '../protocol/index.ts';
+import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentHandle } from './agent-handle.ts';
 import { decideApproval } from './decide.ts';
 import { translate } from './errors.ts';
 import { listAgents } from './list.ts';
 import { withholdPlainText } from './plain-text.ts';
 import { removeSession } from './remove.ts';
+import { exportSession, type SessionRollout } from './rollout.ts';
 import { knownSearchAttributes, registerSearchAttributes } from './search-attributes.ts';
 import { startRoot } from './start-workflow.ts';
 import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
@@ -98,6 +100,7 @@ export class CadreClient {
     if (options.session?.search_attributes === undefined) {
       session.search_attributes = await this.knownSearchAttributes();
     }
+    session.rollout ??= true;
     const content = typeof options.task === 'string' ? textMessage(options.task).content : options.task;
     const identity: AgentIdentity = {
       agent_id: id,
@@ -160,6 +163,16 @@ export class CadreClient {
    */
   remove(id: AgentId): Promise<AgentId[]> {
     return removeSession(this.#client, this.namespace, id);
+  }
+
+  /**
+   * A session as a rollout: for each of its agents what is needed to show and to resume it.
+   *
+   * @param rollouts where it is found once Temporal keeps it no longer
+   * @throws CadreError `agent_not_found`
+   */
+  export(id: AgentId, rollouts: Rollouts): Promise<SessionRollout> {
+    return exportSession(this.#client, id, rollouts);
   }
 
   /** Whether a worker has asked for work on the queue within the last five minutes; it may have ended since. */

@@ -15,11 +15,14 @@ import {
   WORKFLOW_TYPE,
 } from '../protocol/index.ts';
 import { isStillThere } from '../protocol/lives.ts';
+import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentLine } from './agent-line.ts';
 import { translate } from './errors.ts';
+import { GONE, lastSeen, snapshotOr } from './left-behind.ts';
 import { operate } from './operate.ts';
 import { refusalIn } from './refusal.ts';
 import { startRoot } from './start-workflow.ts';
+import type { ResumeOptions } from './types.ts';
 
 const READING_MS = 300;
 
@@ -28,10 +31,15 @@ const READING_MS = 300;
  *
  * @throws CadreError for the agent itself; what is below it comes back as far as that can be done
  */
-export async function bringBack(client: Client, id: AgentId, recursive: boolean): Promise<BroughtBack> {
+export async function bringBack(
+  client: Client,
+  id: AgentId,
+  recursive: boolean,
+  from: ResumeFrom = {},
+): Promise<BroughtBack> {
   const back =
     parentOf(id) === undefined
-      ? await bringRootBack(client, id, recursive)
+      ? await bringRootBack(client, id, recursive, from)
       : await bringBackBelow(client, id, recursive);
   const resumed: AgentId[] = [];
   const { not_resumed } = back;
@@ -71,14 +79,22 @@ async function untilRead(line: AgentLine): Promise<void> {
   }
 }
 
-async function bringRootBack(client: Client, id: AgentId, recursive: boolean): Promise<BroughtBack> {
+/** Where a root is found that Temporal keeps no longer, and the queue that it goes on at then. */
+export type ResumeFrom = Pick<ResumeOptions, 'rollouts' | 'queue'>;
+
+async function bringRootBack(
+  client: Client,
+  id: AgentId,
+  recursive: boolean,
+  { rollouts, queue }: ResumeFrom,
+): Promise<BroughtBack> {
   const line = new AgentLine(client, id);
-  const { type, status, runId: newest, taskQueue } = await line.describe();
+  const { type, status, runId: newest, taskQueue } = await lastSeen(line, rollouts);
   if (type !== WORKFLOW_TYPE) {
     throw new CadreError('agent_not_found', `${id} is a workflow, but not an agent of Cadre.`);
   }
   if (isStillThere(status.name)) return { resumed: [], not_resumed: [] };
-  const { runId, snapshot, reports } = await lastLife(line, newest);
+  const { runId, snapshot, reports } = await lastLife(line, newest, rollouts);
   const { identity, settings, session, note, open_children: children } = snapshot;
   const input: AgentInput = {
     identity,
@@ -88,7 +104,7 @@ async function bringRootBack(client: Client, id: AgentId, recursive: boolean): P
     restore: { kind: 'resume', run_id: runId, reports },
   };
   try {
-    await startRoot(client, taskQueue, input);
+    await startRoot(client, status.name === GONE ? (queue ?? taskQueue) : taskQueue, input);
   } catch (error) {
     // Somebody else has just done the same.
     if (error instanceof WorkflowExecutionAlreadyStartedError) return { resumed: [], not_resumed: [] };
@@ -107,9 +123,9 @@ async function bringRootBack(client: Client, id: AgentId, recursive: boolean): P
 }
 
 /** What an agent was. The items are read by the agent that is started; this asks for none. */
-export function lastLife(line: AgentLine, newest: string) {
+export function lastLife(line: AgentLine, newest: string, rollouts?: Rollouts) {
   return findLastLife(newest, (runId) =>
-    line.query<SnapshotPage>(QUERIES.snapshot, { from: 0, to: 0 }, runId),
+    snapshotOr(line, rollouts, runId, line.query(QUERIES.snapshot, { from: 0, to: 0 }, runId)),
   );
 }
 

@@ -17,6 +17,8 @@ import type {
   Usage,
 } from '../protocol/index.ts';
 
+import type { Rollouts } from '../rollout/rollouts.ts';
+
 export interface StartOptions {
   task: string | ContentPart[];
   /** The task queue whose workers run the session. */
@@ -53,6 +55,10 @@ export interface ResumeOptions {
   recursive?: boolean;
   /** Sent to it as soon as it is back. */
   input?: string | ContentPart[];
+  /** Where a root is found that Temporal keeps no longer; the workers need it there, too. */
+  rollouts?: Rollouts;
+  /** Where such a root goes on; default: the queue that it lived on. */
+  queue?: string;
 }
 
 export interface ResumeResult extends BroughtBack {

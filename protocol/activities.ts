@@ -12,6 +12,7 @@ import type {
   SnapshotAnswer,
   SnapshotRequest,
 } from './restore.ts';
+import type { RolloutAnswer, RolloutRequest } from './rollout.ts';
 import type { AgentSettings } from './settings.ts';
 import type { Usage } from './usage.ts';
 
@@ -184,4 +185,5 @@ export interface CoreActivities {
   find_closed_agent(request: ClosedAgentRequest): Promise<ClosedAgentAnswer>;
   find_ended(request: EndedRequest): Promise<EndedAnswer>;
   store_outputs(request: StoreRequest): Promise<StoreAnswer>;
+  write_rollout(request: RolloutRequest): Promise<RolloutAnswer>;
 }

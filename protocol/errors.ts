@@ -9,6 +9,8 @@ export const ERROR_CODES = [
   'agent_closed',
   'ended_from_outside',
   'agent_not_resumable',
+  'rollout_invalid',
+  'rollout_exists',
   'limit_depth',
   'limit_threads',
   'limit_agents',

@@ -25,6 +25,7 @@ export * from './orphans.ts';
 export * from './reasoning-efforts.ts';
 export * from './rehearsal.ts';
 export * from './restore.ts';
+export * from './rollout.ts';
 export * from './settings.ts';
 export * from './status.ts';
 export * from './text-length.ts';

@@ -94,6 +94,8 @@ export const sessionSettingsSchema = z.strictObject({
   wait_agents: z.boolean().default(true),
   /** Nobody can be asked: what needs an approval is refused at once. */
   non_interactive: z.boolean().default(true),
+  /** Its rollout is written when it closes, where the worker has a place for it. */
+  rollout: z.boolean().optional(),
   /** JSON schema that the root's final answer has to follow. */
   output_schema: z.record(z.string(), z.unknown()).optional(),
 });

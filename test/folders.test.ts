@@ -19,22 +19,36 @@ const RULES: Record<string, Arrows> = {
     types: ['activities', 'zod'],
   },
   activities: {
-    values: ['protocol', 'node:', '@temporalio/activity', '@temporalio/client', '@temporalio/common', '*'],
+    values: ['protocol', 'rollout', 'node:'].concat([
+      '@temporalio/activity',
+      '@temporalio/client',
+      '@temporalio/common',
+      '*',
+    ]),
     types: ['workflows'],
   },
   codec: { values: ['protocol', 'node:', '@temporalio/common', '@temporalio/proto'] },
+  // What a session leaves in a file: written by activities, read by them and by clients.
+  rollout: { values: ['protocol', 'codec', 'node:', '@temporalio/client'] },
   worker: {
-    values: ['protocol', 'workflows', 'activities', 'codec', 'node:'].concat(
+    values: ['protocol', 'workflows', 'activities', 'codec', 'rollout', 'node:'].concat(
       ['client', 'common', 'proto', 'worker'].map((name) => `@temporalio/${name}`),
     ),
   },
   server: { values: ['protocol', 'client', 'node:', '@temporalio/client', '@temporalio/proto', '*'] },
   client: {
-    values: ['protocol', 'codec', 'node:', '@temporalio/client', '@temporalio/common', '@temporalio/proto'],
+    values: ['protocol', 'codec', 'rollout', 'node:'].concat(
+      ['client', 'common', 'proto'].map((name) => `@temporalio/${name}`),
+    ),
     types: ['zod'],
   },
   // No Temporal of its own: the command line talks to agents as every other program does.
-  cli: { values: ['protocol', 'client', 'codec', 'worker', 'server', 'node:', '@temporalio/envconfig', '*'] },
+  cli: {
+    values: ['protocol', 'client', 'codec', 'rollout', 'worker', 'server', 'node:'].concat([
+      '@temporalio/envconfig',
+      '*',
+    ]),
+  },
 };
 
 interface Import {

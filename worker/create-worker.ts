@@ -3,6 +3,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import { createActivities } from '../activities/index.ts';
 import { dataConverter } from '../codec/index.ts';
 import { CadreError, type ConnectOptions } from '../protocol/index.ts';
+import { Rollouts } from '../rollout/rollouts.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
 import type { CadreWorker, WorkerOptions } from './types.ts';
@@ -98,6 +99,12 @@ function activities(options: WorkerOptions, client: Client) {
     readAgentSettings: readAgentSettings(client),
     environment: options.environment ?? process.env,
     stateDir: options.stateDir,
+    rollouts: new Rollouts({
+      stateDir: options.stateDir,
+      directory: options.rollouts,
+      keys: options.encryption,
+    }),
+    writesRollouts: options.rollouts !== undefined,
     tools: options.tools ?? [],
   });
 }

@@ -7,6 +7,8 @@ export interface WorkerOptions extends ConnectOptions {
   queue: string;
   /** CADRE_HOME: handles and other files of this person. */
   stateDir: string;
+  /** Where the rollouts of sessions that close are written; default: none are. */
+  rollouts?: string;
   /** Where keys are found (`env_key`); default: process.env. Never sent anywhere. */
   environment?: Readonly<Record<string, string | undefined>>;
   /** A team's own tools, beside the built-in ones. */

@@ -23,6 +23,8 @@ import type {
   PlanRequest,
   RoleAnswer,
   RoleRequest,
+  RolloutAnswer,
+  RolloutRequest,
   SnapshotAnswer,
   SnapshotRequest,
   StoreAnswer,
@@ -147,6 +149,18 @@ export function storeOutputs(request: StoreRequest): Promise<StoreAnswer> {
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: 3 },
     summary: `store ${counted(request.texts.length, 'long text')}`,
+  });
+}
+
+/** A session that has closed is not kept from ending by this, whatever comes of it. */
+export function writeRollout(request: RolloutRequest): Promise<RolloutAnswer> {
+  return scheduleActivity<RolloutAnswer>('write_rollout', [request], {
+    // It gives itself up when nothing comes any more; a large session on a busy machine takes its time.
+    scheduleToCloseTimeout: '5 minutes',
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 3 },
+    summary: 'write the rollout',
   });
 }
 

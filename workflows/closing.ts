@@ -1,6 +1,7 @@
 import { allHandlersFinished, condition } from '@temporalio/workflow';
 import type { AgentId, AgentResult, NotClosed, Usage } from '../protocol/index.ts';
 import { addUsage } from '../protocol/usage.ts';
+import { bodyOf, writeRollout } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { closeAgent, notClosed } from './operations/close.ts';
 
@@ -36,7 +37,18 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   }
   await condition(() => agent.outbox.isEmpty && allHandlersFinished());
   agent.operations.giveUp();
+  if (agent.session?.rollout === true) await leaveRollout(agent);
   return resultOf(agent, closed, left);
+}
+
+/** The last thing that a session does: all that is below has closed, and answers questions all the same. */
+async function leaveRollout(agent: AgentState): Promise<void> {
+  try {
+    await writeRollout({ session_id: agent.identity.session_id });
+  } catch (error) {
+    agent.warn(`the rollout of the session was not written: ${bodyOf(error).message}`);
+  }
+  await condition(() => agent.outbox.isEmpty && allHandlersFinished());
 }
 
 function resultOf(agent: AgentState, closed: AgentId[], left: NotClosed[]): AgentResult {

@@ -3,26 +3,10 @@ import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { handleName, handlePath, handlesFolder } from '../../rollout/handle-files.ts';
 
 /** What is stored: a text, or a file that is left where it is. */
 export type Storable = { text: string } | { file: string };
-
-const HANDLE = /^h_([0-9a-f]{2})[0-9a-f]{30}$/;
-
-/** The name of a payload: made of its content, so that the same output is stored once. */
-function handleName(sha256Hex: string): string {
-  return `h_${sha256Hex.slice(0, 32)}`;
-}
-
-/** Where the payload of a handle lies; undefined for what is no handle. */
-export function handlePath(stateDir: string, handle: string): string | undefined {
-  const match = HANDLE.exec(handle);
-  return match === null ? undefined : join(handlesFolder(stateDir), match[1] as string, handle);
-}
-
-function handlesFolder(stateDir: string): string {
-  return join(stateDir, 'handles');
-}
 
 /**
  * Keeps an output that is too large for a conversation, readable for its owner alone.

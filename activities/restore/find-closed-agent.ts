@@ -6,12 +6,24 @@ import {
   type ClosedAgentRequest,
   findLastLife,
   QUERIES,
+  type SessionId,
+  type SessionSettings,
   type SnapshotPage,
+  sessionOf,
   WORKFLOW_TYPE,
 } from '../../protocol/index.ts';
 import { isStillThere } from '../../protocol/lives.ts';
+import type { Rollouts } from '../../rollout/rollouts.ts';
+import { snapshotOf } from '../../rollout/snapshot-of.ts';
 import { toFailure } from '../model/model-error.ts';
 import { DEADLINE_MS, queryRun } from '../query-run.ts';
+import { orFromRollout } from './past-in-rollout.ts';
+
+/** What else than Temporal knows of agents that have closed. */
+export interface Past {
+  rollouts: Rollouts;
+  readSession(session: SessionId): Promise<SessionSettings>;
+}
 
 /**
  * The `find_closed_agent` activity: what is needed to start a closed agent again, from its newest run; also one that
@@ -19,14 +31,20 @@ import { DEADLINE_MS, queryRun } from '../query-run.ts';
  */
 export function createFindClosedAgent(
   client: Client,
+  past?: Past,
 ): (request: ClosedAgentRequest) => Promise<ClosedAgentAnswer> {
   return async ({ agent_id: id }) => {
     try {
-      const newest = await newestClosedRun(client, id);
+      const newest = await newestClosedRun(client, id, past?.rollouts);
       // The items are read later, by whoever is started; this asks for none.
-      const { runId, snapshot, reports } = await findLastLife(newest, (run_id) =>
-        queryRun<SnapshotPage>(client, { agent_id: id, run_id }, QUERIES.snapshot, { from: 0, to: 0 }),
-      );
+      const { runId, snapshot, reports } = await findLastLife(newest, (run_id) => {
+        const run = { agent_id: id, run_id };
+        const asked = queryRun<SnapshotPage>(client, run, QUERIES.snapshot, { from: 0, to: 0 });
+        return orFromRollout(past?.rollouts, run, asked, async (_, agent) => {
+          const session = await past?.readSession(sessionOf(id));
+          return snapshotOf(agent, session?.search_attributes ?? []);
+        });
+      });
       const { identity, settings, status, closed, note, open_children } = snapshot;
       return {
         ok: true,
@@ -50,12 +68,18 @@ export function createFindClosedAgent(
 
 class StillOpen extends CadreError {}
 
-async function newestClosedRun(client: Client, id: AgentId): Promise<string> {
+async function newestClosedRun(client: Client, id: AgentId, rollouts: Rollouts | undefined): Promise<string> {
   const found = await describe(client, id);
+  const left = found === undefined ? (await rollouts?.find(sessionOf(id)))?.agent(id) : undefined;
+  if (left !== undefined) return left.run_id;
   if (found === undefined || found.type !== WORKFLOW_TYPE) {
-    throw new CadreError('agent_not_found', `There is no agent ${id}, or Temporal keeps it no longer.`, {
-      hint: 'Check the id; a closed agent is kept for the retention time of its namespace.',
-    });
+    throw new CadreError(
+      'agent_not_found',
+      `There is no agent ${id}, or Temporal keeps it no longer, and no rollout of its session is here.`,
+      {
+        hint: 'Check the id; a closed agent is kept for the retention time of its namespace.',
+      },
+    );
   }
   if (isStillThere(found.status.name)) {
     throw new StillOpen('agent_not_resumable', `Agent ${id} is open: there is nothing to resume.`, {

@@ -10,28 +10,46 @@ import {
   type SnapshotPage,
   type SnapshotRequest,
 } from '../../protocol/index.ts';
+import type { Rollouts } from '../../rollout/rollouts.ts';
 import { toFailure } from '../model/model-error.ts';
 import { queryRun } from '../query-run.ts';
+import { orFromRollout } from './past-in-rollout.ts';
 
 /**
  * The `read_snapshot` activity: an agent's state, and how long its conversation was when the state was taken, so that
  * the two belong together also when the run is open.
  */
-export function createReadSnapshot(client: Client): (request: SnapshotRequest) => Promise<SnapshotAnswer> {
+export function createReadSnapshot(
+  client: Client,
+  rollouts?: Rollouts,
+): (request: SnapshotRequest) => Promise<SnapshotAnswer> {
   return (run) =>
     asFailure(async () => {
       const range = { from: 0, to: 0 };
-      const { state, page } = await queryRun<SnapshotPage>(client, run, QUERIES.snapshot, range);
-      return { state, total: page.total };
+      const asked = queryRun<SnapshotPage>(client, run, QUERIES.snapshot, range);
+      return orFromRollout<SnapshotAnswer>(
+        rollouts,
+        run,
+        asked.then(({ state, page }) => ({ state, total: page.total })),
+        async (_, { state, items }) => ({ state, total: items }),
+      );
     });
 }
 
 /** The `read_items` activity: as much of an agent's conversation as one answer holds. */
-export function createReadItems(client: Client): (request: ItemsRequest) => Promise<ItemsAnswer> {
+export function createReadItems(
+  client: Client,
+  rollouts?: Rollouts,
+): (request: ItemsRequest) => Promise<ItemsAnswer> {
   return ({ from, to, ...run }) =>
     asFailure(async () => {
       const range = { from, to, bytes: LARGE_PAGE_BYTES };
-      const { items } = await queryRun<ItemsPage>(client, run, QUERIES.items, range);
+      const items = await orFromRollout(
+        rollouts,
+        run,
+        queryRun<ItemsPage>(client, run, QUERIES.items, range).then((page) => page.items),
+        (rollout) => rollout.items(run.agent_id, from, to, LARGE_PAGE_BYTES),
+      );
       if (items.length === 0) throw incomplete(run, from, to);
       return { items };
     });

@@ -1,4 +1,4 @@
-import { counted, type ErrorBody, type NotResumed } from '../../protocol/index.ts';
+import { counted, type ErrorBody, type NotResumed, sessionOf } from '../../protocol/index.ts';
 import { EXIT, type ExitCode, exitCodeOfError } from '../exit-codes.ts';
 import { fullError } from '../full-error.ts';
 import type { Invocation } from '../invocation.ts';
@@ -14,7 +14,10 @@ export default function resume(
 ): Promise<ExitCode> {
   const { output } = invocation;
   return atAgent(invocation, reference, async (place, id) => {
-    const result = await place.withAgent(id, 'act', (agent) => agent.resume({ recursive }));
+    await place.adopt(sessionOf(id));
+    const { queue } = invocation.options;
+    const from = { rollouts: place.rollouts, ...(queue === undefined ? {} : { queue }) };
+    const result = await place.withAgent(id, 'act', (agent) => agent.resume({ recursive, ...from }));
     const { resumed } = result;
     const missing = result.not_resumed.map((each) => ({ ...each, error: fullError(each.error) }));
     const error = incomplete(id, result.not_resumed);

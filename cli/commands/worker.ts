@@ -79,6 +79,7 @@ async function serveQueue(
     stateDir: place.home,
     environment: place.workerEnvironment,
     tools,
+    ...rolloutsOf(place),
     onLog: (line) => output.warn(line),
   });
   output.info(`Working for the queue ${queue} at ${place.link.client.address}; Ctrl-C stops it.`);
@@ -87,6 +88,12 @@ async function serveQueue(
   await Promise.race([stopped, serving.done]);
   output.info('Stopping: what runs gets 10 s to finish.');
   await serving.stop();
+}
+
+/** Where this worker leaves the rollouts of its queue's sessions. */
+function rolloutsOf({ config: { rollouts } }: Workplace): { rollouts?: string } {
+  const { enabled, directory } = rollouts;
+  return enabled && directory !== undefined ? { rollouts: directory } : {};
 }
 
 /** So many of the newest open agents are looked at. */

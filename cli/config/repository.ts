@@ -18,6 +18,7 @@ const NEVER = [
   'shell_environment',
   'temporal',
   'encryption',
+  'rollouts',
   'memory',
   'profile',
 ];

@@ -89,6 +89,14 @@ const settings = {
       api_key: name.optional(),
     })
     .prefault({}),
+  rollouts: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe('A session leaves its rollout when it closes'),
+      directory: name
+        .optional()
+        .describe('Where workers of a queue write those of their sessions; none: nowhere'),
+    })
+    .prefault({}),
   encryption: z
     .strictObject({
       key_env: name
@@ -117,6 +125,7 @@ export const PATH_KEYS: readonly string[] = [
   'model_providers.*.script',
   'memory.path',
   'encryption.key_file',
+  'rollouts.directory',
   'temporal.tls.server_ca_cert_path',
   'temporal.tls.client_cert_path',
   'temporal.tls.client_key_path',

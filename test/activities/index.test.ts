@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import { type ActivityDeps, createActivities } from '../../activities/index.ts';
 import type { AgentReference, PlanRequest, Wire } from '../../protocol/index.ts';
+import { Rollouts } from '../../rollout/rollouts.ts';
 import { agentIn, sessionWith } from './tools/tool-context.ts';
 
 const agent = agentIn({ working_directory: '/', tool_policy: { allow: [], deny: ['shell'] } });
@@ -14,6 +15,8 @@ function activities(deps: Partial<ActivityDeps> = {}) {
     readAgentSettings: async () => agent.settings,
     environment: {},
     stateDir: '/nowhere',
+    rollouts: new Rollouts({ stateDir: '/nowhere' }),
+    writesRollouts: false,
     tools: [],
     ...deps,
   });

@@ -6,6 +6,7 @@ import type { ReadItems } from '../../activities/model/conversation-cache.ts';
 import { conversationReader } from '../../activities/model/read-conversation.ts';
 import { createFindClosedAgent } from '../../activities/restore/find-closed-agent.ts';
 import { createReadItems, createReadSnapshot } from '../../activities/restore/read-run.ts';
+import { createWriteRollout } from '../../activities/rollout/write-rollout.ts';
 import { terminateAgents } from '../../activities/terminate-agents.ts';
 import {
   type AgentId,
@@ -25,6 +26,7 @@ import {
   type PlanRequest,
   type RoleAnswer,
   type RoleRequest,
+  type RolloutRequest,
   type SessionId,
   type StoreAnswer,
   type StoreRequest,
@@ -34,6 +36,8 @@ import {
   type ToolRequest,
   type Wire,
 } from '../../protocol/index.ts';
+import type { Rollouts } from '../../rollout/rollouts.ts';
+import { readSession } from '../../worker/session-query.ts';
 import type { Call, Say, Script, ScriptedTool } from './script.ts';
 
 /** What is played in one session, and what came of it. */
@@ -61,6 +65,10 @@ export interface Play {
   }[];
   /** How often a role was resolved for the folder /link. */
   followed: number;
+  /** Where rollouts are found, and written. */
+  rollouts: Rollouts | undefined;
+  /** Whoever writes the rollout waits for this. */
+  beforeRollout: () => unknown;
   /** What is wrong with the earlier runs of agents, by short name. */
   pasts: Map<string, Past>;
 }
@@ -98,16 +106,18 @@ export function scriptedActivities(plays: Plays, client: Client) {
   const pastOf = ({ agent_id: id }: { agent_id: AgentId }) =>
     plays.get(sessionOf(id))?.pasts.get(shortName(id));
   const reading =
-    <R extends { agent_id: AgentId }, A>(read: (request: R) => Promise<A>) =>
+    <R extends { agent_id: AgentId }, A>(
+      create: (client: Client, rollouts?: Rollouts) => (request: R) => Promise<A>,
+    ) =>
     async (request: R): Promise<A> => {
       const past = pastOf(request);
       await past?.held;
-      if (past?.gone === undefined) return read(request);
+      const { rollouts } = playOf(sessionOf(request.agent_id));
+      if (past?.gone === undefined) return create(client, rollouts)(request);
       const message = `Temporal keeps ${request.agent_id} no longer.`;
       throw ApplicationFailure.nonRetryable(message, 'agent_not_resumable');
     };
   const terminate = terminateAgents(client);
-  const findClosedAgent = createFindClosedAgent(client);
   const tool = (request: Wire<ToolRequest>) => runTool(playOf(request.agent.session_id), request);
   return {
     model: (request: Wire<ModelRequest>) =>
@@ -121,15 +131,22 @@ export function scriptedActivities(plays: Plays, client: Client) {
       if (!playOf(sessionOf(request.agent_id)).endless) return terminate(request);
       throw ApplicationFailure.nonRetryable('the server does not permit it', 'not_permitted');
     },
-    read_snapshot: reading(createReadSnapshot(client)),
-    read_items: reading(createReadItems(client)),
+    read_snapshot: reading(createReadSnapshot),
+    read_items: reading(createReadItems),
     find_closed_agent: async (request: ClosedAgentRequest): Promise<ClosedAgentAnswer> => {
       await pastOf(request)?.sought;
-      if (pastOf(request)?.gone !== 'before') return findClosedAgent(request);
+      const { rollouts } = playOf(sessionOf(request.agent_id));
+      const past = rollouts && { rollouts, readSession: readSession(client) };
+      if (pastOf(request)?.gone !== 'before') return createFindClosedAgent(client, past)(request);
       const message = `There is no agent ${request.agent_id}, or Temporal keeps it no longer.`;
       return { ok: false, error: { code: 'agent_not_found', message } };
     },
     find_ended: findEnded(client),
+    write_rollout: async (request: RolloutRequest) => {
+      const play = playOf(request.session_id);
+      await play.beforeRollout();
+      return createWriteRollout(client, play.rollouts)(request);
+    },
     store_outputs: async ({ texts }: StoreRequest): Promise<StoreAnswer> => {
       const { workflowExecution } = Context.current().info;
       const { stored } = playOf(sessionOf(workflowExecution?.workflowId as AgentId));

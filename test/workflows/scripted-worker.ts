@@ -13,6 +13,7 @@ import {
   sessionSettingsSchema,
   textMessage,
 } from '../../protocol/index.ts';
+import type { Rollouts } from '../../rollout/rollouts.ts';
 import type { Connections } from './connect.ts';
 import type { Script } from './script.ts';
 import { type Play, type Plays, scriptedActivities } from './scripted-activities.ts';
@@ -27,6 +28,9 @@ export interface StartOptions {
   beforeRole?: Play['beforeRole'];
   /** The server ends no agent of this session. */
   endless?: boolean;
+  /** Where its rollout is found, and written when it closes if `session.rollout` says so. */
+  rollouts?: Rollouts;
+  beforeRollout?: Play['beforeRollout'];
   task?: string;
   /** Of the root. */
   role?: string;
@@ -95,6 +99,8 @@ export class ScriptedWorker {
       roles,
       beforeRole,
       endless,
+      rollouts: options.rollouts,
+      beforeRollout: options.beforeRollout ?? (() => {}),
       conversations: new Map(),
       outputs: new Map(),
       stored: [],

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { handlePath, storeOutput } from '../../../activities/handles/handle-store.ts';
+import { storeOutput } from '../../../activities/handles/handle-store.ts';
 import { OutputCollector } from '../../../activities/handles/output-collector.ts';
+import { handlePath } from '../../../rollout/handle-files.ts';
 
 let stateDir: string;
 beforeEach(async () => {

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { handlePath } from '../../../activities/handles/handle-store.ts';
 import { createStoreOutputs } from '../../../activities/handles/store-outputs.ts';
+import { handlePath } from '../../../rollout/handle-files.ts';
 
 let folder: string;
 beforeEach(async () => {

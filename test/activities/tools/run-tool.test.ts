@@ -6,13 +6,13 @@ import { CancelledFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { handlePath } from '../../../activities/handles/handle-store.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool, type Tool, type ToolResult } from '../../../activities/tools/define-tool.ts';
 import { createToolActivities, type ToolDeps } from '../../../activities/tools/run-tool.ts';
 import type { AgentSettings, ToolAnswer } from '../../../protocol/index.ts';
 import { CadreError } from '../../../protocol/index.ts';
+import { handlePath } from '../../../rollout/handle-files.ts';
 import { eventually, processesWith, uniqueSeconds } from '../sandbox/processes.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 

@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { handlePath } from '../../../activities/handles/handle-store.ts';
 import { detectSandbox, type SandboxState } from '../../../activities/sandbox/detect-sandbox.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
 import type { ToolResult } from '../../../activities/tools/define-tool.ts';
 import { createShell, shell } from '../../../activities/tools/shell.ts';
 import type { AgentSettings } from '../../../protocol/index.ts';
+import { handlePath } from '../../../rollout/handle-files.ts';
 import { eventually, processesWith, uniqueSeconds } from '../sandbox/processes.ts';
 import { contextIn } from './tool-context.ts';
 

@@ -1,0 +1,71 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { CadreError, type RolloutBody, type SessionId, sessionOf } from '../../protocol/index.ts';
+import { writeLines } from '../../rollout/write-file.ts';
+import { rolloutText } from '../../rollout/write-rollout.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+import { isMissing } from '../is-missing.ts';
+import { atAgent, type Workplace } from '../workplace.ts';
+
+/** Writes a session's rollout to a file, or as it comes to stdout. */
+export default function exportCommand(
+  invocation: Invocation,
+  [reference]: [string],
+  { output: file, plain = false }: { output?: string; plain?: boolean },
+): Promise<ExitCode> {
+  const { output } = invocation;
+  return atAgent(invocation, reference, async (place, id) => {
+    const session = sessionOf(id);
+    const keys = plain ? undefined : place.link.connectOptions.encryption;
+    const path = file === undefined ? undefined : await writable(resolve(invocation.cwd, file));
+    await withAnswers(place, session, async () => {
+      const { header, body } = await place.link.reach((client) => client.export(session, place.rollouts));
+      const seen = new Seen();
+      const text = rolloutText(header, seen.through(body), keys);
+      if (path === undefined) for await (const line of text) await output.raw(`${line}\n`);
+      else await writeLines(path, text);
+      const { agents, missing } = seen;
+      if (path !== undefined) {
+        output.result({ session_id: session, file: path, agents, missing }, path);
+      }
+      for (const agent of missing) output.warn(`${agent} is not in it: Temporal keeps it no longer.`);
+    });
+    return EXIT.done;
+  });
+}
+
+/** Agents answer only where somebody works for them; of a session that Temporal keeps no longer nobody is asked. */
+async function withAnswers(place: Workplace, session: SessionId, action: () => Promise<void>): Promise<void> {
+  const known = await place.link
+    .reach((client) => client.get(session).describe())
+    .then(
+      () => true,
+      (error: unknown) => {
+        if (isMissing(error)) return false;
+        throw error;
+      },
+    );
+  return known ? place.withAgent(session, 'answer', action) : action();
+}
+
+/** @throws CadreError `usage` for what is no file */
+async function writable(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined || found.isFile()) return path;
+  throw new CadreError('usage', `${path} is not a file.`, { hint: 'Name a file, or leave -o out: stdout.' });
+}
+
+/** What has come by, for whoever is told of it in the end. */
+class Seen {
+  agents = 0;
+  readonly missing: string[] = [];
+
+  async *through(body: AsyncIterable<RolloutBody>): AsyncGenerator<RolloutBody> {
+    for await (const line of body) {
+      if (line.type === 'agent') this.agents++;
+      if (line.type === 'missing') this.missing.push(line.agent_id);
+      yield line;
+    }
+  }
+}

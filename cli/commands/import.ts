@@ -1,0 +1,50 @@
+import { resolve } from 'node:path';
+import { CadreError, counted } from '../../protocol/index.ts';
+import { importRollout } from '../../rollout/import-rollout.ts';
+import { Rollouts } from '../../rollout/rollouts.ts';
+import { cadreHome, ensureFolder } from '../../server/home.ts';
+import { loadKeys } from '../config/encryption.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Invocation } from '../invocation.ts';
+
+/** Takes a session's rollout in, so that `resume` finds it. Asks no server. */
+export default async function importCommand(
+  invocation: Invocation,
+  [file]: [string],
+  { replace = false }: { replace?: boolean },
+): Promise<ExitCode> {
+  const { output, environment } = invocation;
+  const { config } = await invocation.loadConfig();
+  const keys = loadKeys(config.encryption, environment);
+  const stateDir = ensureFolder(cadreHome(environment));
+  const rollouts = new Rollouts({ stateDir, keys });
+  const path = resolve(invocation.cwd, file);
+  const imported = await importRollout(path, rollouts, keys, replace).catch((error: unknown) => {
+    throw unreadable(path, error);
+  });
+  const { rollout, already } = imported;
+  const { session_id } = rollout.header;
+  const agents = rollout.agents.length;
+  output.result(
+    { session_id, agents, lines: rollout.lines, file: imported.path, already },
+    `${already ? 'already here' : 'imported'}: ${session_id}, ${counted(agents, 'agent')}`,
+  );
+  output.info(`Bring it back with: cadre resume ${session_id}`);
+  return EXIT.done;
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'it may not be read',
+};
+
+function unreadable(path: string, error: unknown): unknown {
+  const { code, path: at } = (error ?? {}) as { code?: string; path?: string };
+  const reason = UNREADABLE[code ?? ''];
+  if (reason === undefined || (at !== undefined && at !== path)) return error;
+  return new CadreError('usage', `${path} cannot be imported: ${reason}.`, {
+    hint: 'Name a file that `cadre export` has written.',
+  });
+}

@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  CadreError,
+  type KeyRing,
+  ROLLOUT_FORMAT,
+  type RolloutBody,
+  type RolloutHeader,
+  type SessionId,
+} from '../protocol/index.ts';
+import { cadreVersion } from './cadre-version.ts';
+import { Rollout } from './rollout.ts';
+import { writeLines } from './write-file.ts';
+import { rolloutText } from './write-rollout.ts';
+
+export interface RolloutPlaces {
+  /** CADRE_HOME. */
+  stateDir: string;
+  /** A folder of its own, where there is one: of the workers of a queue. */
+  directory?: string | undefined;
+  keys?: KeyRing | undefined;
+}
+
+/** The rollouts that were read last. */
+const OPEN_KEPT = 8;
+
+/** The rollouts that are at hand: those in CADRE_HOME, and those in a folder of the workers of a queue. */
+export class Rollouts {
+  readonly stateDir: string;
+  /** The first one is written to. */
+  readonly #folders: string[];
+  readonly #keys: KeyRing | undefined;
+  /** By path, with what the file was like. */
+  readonly #open = new Map<string, { stamp: string; rollout: Rollout }>();
+
+  constructor({ stateDir, directory, keys }: RolloutPlaces) {
+    const own = join(stateDir, 'rollouts');
+    this.stateDir = stateDir;
+    this.#folders = directory === undefined || directory === own ? [own] : [directory, own];
+    this.#keys = keys;
+  }
+
+  /** Where the rollout of a session lies; undefined where there is none. */
+  pathOf(session: SessionId): string | undefined {
+    return this.#paths(session).find((path) => existsSync(path));
+  }
+
+  /**
+   * The rollout of a session; undefined where there is none.
+   *
+   * @throws CadreError `rollout_invalid` for a file that is broken, `key_missing`
+   */
+  async find(session: SessionId): Promise<Rollout | undefined> {
+    const path = this.pathOf(session);
+    if (path === undefined) return undefined;
+    const { mtimeMs, size, ino } = await stat(path);
+    const stamp = `${mtimeMs} ${size} ${ino}`;
+    const known = this.#open.get(path);
+    this.#open.delete(path);
+    const rollout = known?.stamp === stamp ? known.rollout : await Rollout.open(path, this.#keys);
+    this.#open.set(path, { stamp, rollout });
+    for (const oldest of this.#open.keys()) if (this.#open.size > OPEN_KEPT) this.#open.delete(oldest);
+    if (rollout.header.session_id === session) return rollout;
+    throw new CadreError(
+      'rollout_invalid',
+      `${path} holds the session ${rollout.header.session_id}, and not the one that it is named for.`,
+    );
+  }
+
+  /** Writes the rollout of a session, in place of an earlier one; returns where. */
+  async write(header: RolloutHeader, body: AsyncIterable<RolloutBody>): Promise<string> {
+    const [path = ''] = this.#paths(header.session_id);
+    await writeLines(path, rolloutText(header, body, this.#keys));
+    return path;
+  }
+
+  /** Returns whether there was one. */
+  async remove(session: SessionId): Promise<boolean> {
+    const found = this.#paths(session).filter((path) => existsSync(path));
+    for (const path of found) await rm(path, { force: true });
+    return found.length > 0;
+  }
+
+  #paths(session: SessionId): string[] {
+    return this.#folders.map((folder) => join(folder, `${session}.jsonl`));
+  }
+}
+
+/** The header of a rollout that is collected now. */
+export function newHeader(session: SessionId, queue: string): RolloutHeader {
+  return {
+    type: 'rollout',
+    format: ROLLOUT_FORMAT,
+    session_id: session,
+    written_at: new Date().toISOString(),
+    cadre: cadreVersion(),
+    queue,
+  };
+}
