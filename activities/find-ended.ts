@@ -1,6 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { AgentId, EndedAnswer, EndedRequest } from '../protocol/index.ts';
-import { isStillThere } from '../protocol/lives.ts';
+import { isStillThere, STILL_RUNS } from '../protocol/lives.ts';
 
 /** So many ids fit into one question. */
 const AT_ONCE = 50;
@@ -25,7 +25,7 @@ export function findEnded(client: Client) {
 
 async function listed(client: Client, agents: AgentId[]): Promise<Set<string>> {
   const ids = agents.map((agent) => `"${agent}"`).join(', ');
-  const query = `WorkflowId IN (${ids}) AND ExecutionStatus = "Running"`;
+  const query = `WorkflowId IN (${ids}) AND ${STILL_RUNS}`;
   const running = new Set<string>();
   for await (const { workflowId } of client.workflow.list({ query })) running.add(workflowId);
   return running;

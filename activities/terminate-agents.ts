@@ -8,6 +8,7 @@ import {
   type TerminateProblem,
   type TerminateRequest,
 } from '../protocol/index.ts';
+import { STILL_RUNS } from '../protocol/lives.ts';
 
 /** Codes of gRPC that stay what they are, however often one asks: it is wrong, forbidden, or not possible. */
 const FOR_GOOD: ReadonlySet<number> = new Set([3, 7, 9, 12, 16]);
@@ -61,7 +62,7 @@ function failureOf(terminated: AgentId[], problems: ReadonlyMap<AgentId, unknown
 }
 
 async function runningBelow(client: Client, id: AgentId): Promise<AgentId[]> {
-  const query = `WorkflowId STARTS_WITH "${id}/" AND ExecutionStatus = "Running"`;
+  const query = `WorkflowId STARTS_WITH "${id}/" AND ${STILL_RUNS}`;
   const found: AgentId[] = [];
   for await (const execution of client.workflow.list({ query })) found.push(execution.workflowId as AgentId);
   return found;

@@ -115,6 +115,13 @@ export function createProgram(version: string, started: (run: Run) => void): Com
 
   defineForAgent(
     program,
+    'compact <id>',
+    'have an agent summarise its conversation before its next step',
+    () => import('./commands/compact.ts'),
+  );
+
+  defineForAgent(
+    program,
     'resume <id> [text]',
     'bring a closed agent back, with everything it had',
     () => import('./commands/resume.ts'),
@@ -190,7 +197,7 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     'items <id>',
     'show the conversation of an agent',
     () => import('./commands/items.ts'),
-  );
+  ).option('--whole', 'also the items that summaries have replaced');
   defineForAgent(
     program,
     'events <id>',

@@ -191,12 +191,22 @@ export class Workplace {
 
   /** Removes what this machine keeps of sessions that the server has forgotten; what others hold is left alone. */
   async prune(): Promise<void> {
-    const { address, namespace = DEFAULT_NAMESPACE } = this.address;
     await this.files.prune(async (record) => {
-      if (record.address !== address || (record.namespace ?? DEFAULT_NAMESPACE) !== namespace) return false;
+      if (!this.#isAtServer(record)) return false;
       const describing = this.link.reach((client) => client.get(record.session_id).describe());
       return describing.then(() => false, isMissing);
     });
+  }
+
+  /** Whether this machine has started that session, on the server that this command works with. */
+  async knows(id: AgentId): Promise<boolean> {
+    const record = await this.files.read(sessionOf(id));
+    return record !== undefined && this.#isAtServer(record);
+  }
+
+  #isAtServer(record: SessionRecord): boolean {
+    const { address, namespace = DEFAULT_NAMESPACE } = this.address;
+    return record.address === address && (record.namespace ?? DEFAULT_NAMESPACE) === namespace;
   }
 
   /** The agent of that session which a reference means; a short one is looked up in its tree. */

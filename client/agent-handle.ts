@@ -9,6 +9,7 @@ import {
   CadreError,
   type ContentPart,
   type EventsPage,
+  type Item,
   type ItemsPage,
   type KeyRing,
   type NoteAnswer,
@@ -19,6 +20,7 @@ import {
   type TreeView,
   UPDATES,
 } from '../protocol/index.ts';
+import { isStillThere } from '../protocol/lives.ts';
 import { AgentLine } from './agent-line.ts';
 import { closeBelow } from './close-below.ts';
 import { asEnded, withoutLost } from './ended-view.ts';
@@ -32,6 +34,7 @@ import type {
   AgentDescription,
   CallResult,
   CloseResult,
+  ForkedAgent,
   ForkOptions,
   ResumeOptions,
   ResumeResult,
@@ -39,6 +42,7 @@ import type {
   SessionResult,
   WaitOptions,
 } from './types.ts';
+import { wholeConversation } from './whole-conversation.ts';
 
 /** One agent, reached through Temporal. */
 export class AgentHandle implements Agent {
@@ -67,6 +71,10 @@ export class AgentHandle implements Agent {
     await this.#line.update(UPDATES.interrupt, reason === undefined ? {} : { reason });
   }
 
+  async compact(): Promise<SubmissionAnswer> {
+    return this.#line.update<SubmissionAnswer>(UPDATES.compact, {});
+  }
+
   async setNote(note: string): Promise<string | null> {
     return (await this.#line.update<NoteAnswer>(UPDATES.setNote, { note })).thread_note;
   }
@@ -85,7 +93,7 @@ export class AgentHandle implements Agent {
       if (closed.length === 0) throw before;
       return { status: 'errored', message: 'it was deleted', closed };
     }
-    if (before === undefined && (await this.#line.describe()).status.name !== 'RUNNING') {
+    if (before === undefined && !isStillThere((await this.#line.describe()).status.name)) {
       const ended = await this.status().catch(asUnborn);
       return { ...standingOf(ended), closed: await this.#closeBelow() };
     }
@@ -110,18 +118,16 @@ export class AgentHandle implements Agent {
     const tree = await this.#line.query<TreeView>(QUERIES.tree);
     const [own, ...others] = tree.agents;
     if (own === undefined) return tree;
-    if (tree.partial !== true) {
-      const end = asEnded(own, execution.name);
-      return { ...tree, agents: [end, ...(end === own ? others : await withoutLost(this.#client, others))] };
-    }
-    const children = await Promise.all(
-      own.children.map((id) => new AgentHandle(this.#client, id, this.#keys).status()),
-    );
-    return { ...tree, agents: [asEnded(own, execution.name), ...children] };
+    const end = asEnded(own, execution.name);
+    return { ...tree, agents: [end, ...(end === own ? others : await withoutLost(this.#client, others))] };
   }
 
   items(range: { from?: number; to?: number } = {}): Promise<ItemsPage> {
     return this.#line.query<ItemsPage>(QUERIES.items, range);
+  }
+
+  wholeConversation(): AsyncGenerator<Item> {
+    return wholeConversation(this.#line);
   }
 
   async approvals(): Promise<Approval[]> {
@@ -140,10 +146,10 @@ export class AgentHandle implements Agent {
     };
   }
 
-  async fork(options: ForkOptions = {}): Promise<Agent> {
+  async fork(options: ForkOptions = {}): Promise<ForkedAgent> {
     const id = options.id ?? newRootId(Date.now(), Math.random);
-    await startFork(this.#client, this.id, id, options);
-    return new AgentHandle(this.#client, id, this.#keys);
+    const carried = await startFork(this.#client, this.id, id, options);
+    return new ForkedHandle(carried, this.#client, id, this.#keys);
   }
 
   call(tool: string, args: Record<string, unknown> | string): Promise<CallResult> {
@@ -170,7 +176,7 @@ export class AgentHandle implements Agent {
     const patience = new Patience();
     for (const pace = new Pace(options.signal); ; ) {
       // Asked before the events, so that those of the end are not missed.
-      const ended = (await this.#line.describe()).status.name !== 'RUNNING';
+      const ended = !isStillThere((await this.#line.describe()).status.name);
       const page = await patience.answer(this.#line.query<EventsPage>(QUERIES.events, { after }));
       if (page === undefined) continue;
       yield* page.events;
@@ -205,7 +211,7 @@ export class AgentHandle implements Agent {
     const seen = new Set<AgentId>();
     const patience = new Patience();
     for (const pace = new Pace(signal); !pace.isOver; ) {
-      const ended = (await this.#line.describe()).status.name !== 'RUNNING';
+      const ended = !isStillThere((await this.#line.describe()).status.name);
       const tree = await patience.answer(this.tree());
       if (tree === undefined) continue;
       const fresh = tree.agents.filter((view) => !seen.has(view.agent_id));
@@ -233,8 +239,20 @@ export class AgentHandle implements Agent {
 
   async describe(): Promise<AgentDescription> {
     const { taskQueue, status, runId, raw } = await this.#line.describe();
-    const closed = status.name !== 'RUNNING';
+    const closed = !isStillThere(status.name);
     return { queue: taskQueue, closed, run_id: runId, retries: await retriesOf(raw, this.#keys) };
+  }
+}
+
+/** One that has just begun from the conversation of another. */
+class ForkedHandle extends AgentHandle implements ForkedAgent {
+  readonly context_mode: ForkedAgent['context_mode'];
+  readonly items_carried: number;
+
+  constructor(carried: number, ...agent: ConstructorParameters<typeof AgentHandle>) {
+    super(...agent);
+    this.context_mode = carried === 0 ? 'fresh' : 'forked';
+    this.items_carried = carried;
   }
 }
 

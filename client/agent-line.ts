@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
-  QueryNotRegisteredError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { type AgentId, type AgentResult, CadreError, WORKFLOW_TYPE } from '../protocol/index.ts';
-import { isLate, requireKey, translate, translateAnswer } from './errors.ts';
+import { isStillThere } from '../protocol/lives.ts';
+import { isLate, isUnknownQuery, isUnserved, requireKey, translate, translateAnswer } from './errors.ts';
 
 /** How long an agent may take to answer; one whose worker was just killed needs 10 to 15 s. */
 const ANSWER_MS = 20_000;
@@ -43,7 +43,7 @@ export class AgentLine {
       if (error instanceof WorkflowFailedError) {
         const { status } = await this.describe();
         throw new CadreError(
-          'internal',
+          'ended_from_outside',
           `agent ${this.id} was ended from outside (${status.name.toLowerCase()})`,
           {
             hint: `Somebody ended its workflow with Temporal’s own tools; what it had done is in its items. Bring it back with: cadre resume ${this.id} --recursive`,
@@ -69,6 +69,10 @@ export class AgentLine {
         return requireKey(this.id, answer);
       } catch (error) {
         if (await this.#isDeaf(error, end)) continue;
+        if (isUnserved(error) && until < end) {
+          await sleep(DEAF_PAUSE_MS);
+          continue;
+        }
         // A worker that stops takes the question with it that it was just handed; another one answers.
         if (!isLate(error) || until >= end) throw translateAnswer(error, this.id);
         patience *= 2;
@@ -100,12 +104,12 @@ export class AgentLine {
   /** Whether the agent does not listen yet, and trying again is worth while; waits a moment if so. */
   async #isDeaf(error: unknown, end: number): Promise<boolean> {
     const unheard =
-      error instanceof QueryNotRegisteredError ||
+      isUnknownQuery(error) ||
       (error instanceof WorkflowUpdateFailedError &&
         /^No registered handler/.test(error.cause?.message ?? ''));
     if (!unheard) return false;
     const { type, status } = await this.describe();
-    if (type !== WORKFLOW_TYPE || status.name !== 'RUNNING') return false;
+    if (type !== WORKFLOW_TYPE || !isStillThere(status.name)) return false;
     if (Date.now() + DEAF_PAUSE_MS > end) {
       throw new CadreError('no_worker', `agent ${this.id} does not listen yet: it still reads what it was`, {
         hint: 'A long conversation takes its time; what it reads stands in the Temporal Web UI. Try again.',

@@ -25,6 +25,7 @@ import { AgentHandle } from './agent-handle.ts';
 import { decideApproval } from './decide.ts';
 import { translate } from './errors.ts';
 import { listAgents } from './list.ts';
+import { withholdPlainText } from './plain-text.ts';
 import { removeSession } from './remove.ts';
 import { exportSession, type SessionRollout } from './rollout.ts';
 import { knownSearchAttributes, registerSearchAttributes } from './search-attributes.ts';
@@ -33,6 +34,8 @@ import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
 const CONNECT_TIMEOUT = '5 seconds';
+/** As the SDK means it to be. gRPC's own 4 MiB are less than a page of a long list, or of a history, may take. */
+const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
 
 /**
  * Starts agents and talks to them: what a program uses, and what the command line is made of.
@@ -63,14 +66,18 @@ export class CadreClient {
       const connection = await Connection.connect({
         address,
         connectTimeout: CONNECT_TIMEOUT,
+        channelArgs: { 'grpc.max_receive_message_length': ANSWER_BYTES_MAX },
         ...(options.tls === undefined ? {} : { tls: options.tls }),
         ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
       });
+      const { encryption } = options;
+      const how = { connection, namespace, dataConverter: dataConverter(encryption) };
+      const workflow = encryption === undefined ? [withholdPlainText(new Client(how))] : [];
       return new CadreClient(
-        new Client({ connection, namespace, dataConverter: dataConverter(options.encryption) }),
+        new Client({ ...how, interceptors: { workflow } }),
         address,
         namespace,
-        options.encryption,
+        encryption,
       );
     } catch (error) {
       throw new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {

@@ -1,17 +1,18 @@
 import type { Client } from '@temporalio/client';
 import { type AgentId, type AgentView, sessionOf } from '../protocol/index.ts';
+import { isStillThere } from '../protocol/lives.ts';
 import { listAgents } from './list.ts';
 
 /** A view that its workflow can no longer correct: it was ended from outside. */
 export function asEnded(view: AgentView, execution: string): AgentView {
-  if (view.closed || execution === 'RUNNING' || execution === 'COMPLETED') return view;
+  if (view.closed || isStillThere(execution) || execution === 'COMPLETED') return view;
   const message = `ended from outside (${execution.toLowerCase().replaceAll('_', ' ')})`;
   return { ...atRest(view), status: 'errored', message };
 }
 
 /**
- * What a root knew of the agents below it when it was ended from outside, as they stand since: who runs on is told from
- * the server's list.
+ * What an agent knew of those below it when it was ended from outside, as they stand since: who runs on is told from the
+ * server's list.
  */
 export async function withoutLost(client: Client, views: AgentView[]): Promise<AgentView[]> {
   const [first] = views;

@@ -45,11 +45,8 @@ export function translate(error: unknown, agent?: AgentId): CadreError {
   if (error instanceof NamespaceNotFoundError) return noNamespace(error.message);
   if (error instanceof WorkflowUpdateFailedError) return refusedUpdate(error, agent);
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return noWorker(agent, error);
-  if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError) {
-    return new CadreError('agent_not_found', `${agent} is a workflow, but not an agent of Cadre.`, {
-      cause: error,
-    });
-  }
+  if (error instanceof QueryNotRegisteredError) return unanswered(error, agent);
+  if (error instanceof QueryRejectedError) return noAgent(agent, error);
   const grpc = grpcError(error);
   if (grpc?.code === NOT_FOUND) return notFound(agent, grpc.details);
   if (grpc !== undefined && LOST.has(grpc.code)) return unreachable(grpc, error);
@@ -78,6 +75,12 @@ export function isLate(error: unknown): boolean {
   return grpcError(error)?.code === DEADLINE_EXCEEDED;
 }
 
+/** Whether the server has seen no worker, which may be about to come: a command brings one along. */
+export function isUnserved(error: unknown): boolean {
+  const { code, details = '' } = grpcError(error) ?? {};
+  return code === FAILED_PRECONDITION && /no poller/i.test(details);
+}
+
 function unborn(agent: AgentId, cause: unknown): CadreError {
   const message = `agent ${agent} was ended from outside before it began: it has done nothing.`;
   return new CadreError('agent_not_resumable', message, {
@@ -100,10 +103,37 @@ function unreachable({ code, details }: GrpcError, cause: unknown): CadreError {
   });
 }
 
+const TOO_LARGE = /size.*limit|larger than max/i;
+/** What workers say that do not know a question, in whatever language. */
+const UNKNOWN_QUERY =
+  /did not register a handler|unknown query ?type|query handler .*(expected but not found|not registered)/i;
+
+/** Whether a workflow does not know, or not yet, what it is asked for. */
+export function isUnknownQuery(error: unknown): boolean {
+  return error instanceof QueryNotRegisteredError && UNKNOWN_QUERY.test(error.message);
+}
+
+/** Temporal's client calls all questions so that the server says are wrong. */
+function unanswered(error: QueryNotRegisteredError, agent: AgentId | undefined): CadreError {
+  const { message } = error;
+  if (isUnknownQuery(error)) return noAgent(agent, error);
+  if (!TOO_LARGE.test(message)) {
+    return new CadreError('invalid_arguments', `agent ${agent} does not answer that: ${message}`, {
+      cause: error,
+    });
+  }
+  return new CadreError('internal', `The answer of agent ${agent} is too large for Temporal: ${message}`, {
+    hint: 'A namespace sets what one answer may hold (limit.blobSize.error); 2 MiB are usual, and needed.',
+    cause: error,
+  });
+}
+
+function noAgent(agent: AgentId | undefined, cause: unknown): CadreError {
+  return new CadreError('agent_not_found', `${agent} is a workflow, but not an agent of Cadre.`, { cause });
+}
+
 function isTooLarge({ code, details }: GrpcError): boolean {
-  return (
-    (code === INVALID_ARGUMENT || code === RESOURCE_EXHAUSTED) && /size.*limit|larger than max/i.test(details)
-  );
+  return (code === INVALID_ARGUMENT || code === RESOURCE_EXHAUSTED) && TOO_LARGE.test(details);
 }
 
 function tooLarge(details: string, cause: unknown): CadreError {

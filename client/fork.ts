@@ -2,10 +2,9 @@ import type { Client } from '@temporalio/client';
 import {
   type AgentId,
   type AgentInput,
+  behindSummary,
   CadreError,
   type Item,
-  type ItemsPage,
-  LARGE_PAGE_BYTES,
   plainText,
   QUERIES,
   type SessionSettings,
@@ -20,6 +19,7 @@ import { translate } from './errors.ts';
 import { lastLife } from './resume.ts';
 import { startRoot } from './start-workflow.ts';
 import type { ForkOptions } from './types.ts';
+import { shownItems } from './whole-conversation.ts';
 
 /**
  * Starts a new root from the conversation of an agent, which stays as it is.
@@ -76,25 +76,30 @@ export async function startFork(
 /** How many items stand before the nth user message; all that are settled, where none is named. */
 async function itemsCarried(line: AgentLine, runId: string, nth: number | undefined): Promise<number> {
   const items: Item[] = [];
-  for (let from: number | undefined = 0; from !== undefined; ) {
-    const page: ItemsPage = await line.query<ItemsPage>(
-      QUERIES.items,
-      { from, bytes: LARGE_PAGE_BYTES },
-      runId,
-    );
-    items.push(...page.items);
-    from = page.next;
-  }
+  for await (const item of shownItems(line, runId)) items.push(item);
   if (nth === undefined) return settledLength(items);
   if (!Number.isInteger(nth) || nth < 1) {
     throw new CadreError('invalid_arguments', `There is no user message ${nth}: they are counted from 1.`);
   }
-  const messages = items.flatMap((item, index) => (item.type === 'user_message' ? [index] : []));
-  const found = messages[nth - 1];
+  const { index: behind, replaced } = behindSummary(items);
+  const { user_messages: before } = replaced;
+  if (nth <= before) {
+    throw new CadreError(
+      'invalid_arguments',
+      `A summary has replaced the user message ${nth} of ${line.id}.`,
+      {
+        hint: `A fork may end before message ${before + 1} or a later one.`,
+      },
+    );
+  }
+  const messages = items.flatMap((item, index) =>
+    index >= behind && item.type === 'user_message' ? [index] : [],
+  );
+  const found = messages[nth - before - 1];
   if (found !== undefined) return found;
   throw new CadreError(
     'invalid_arguments',
-    `agent ${line.id} has ${messages.length} user messages; there is no message ${nth}.`,
+    `agent ${line.id} has ${before + messages.length} user messages; there is no message ${nth}.`,
     { hint: 'Without a number the whole conversation is taken.' },
   );
 }

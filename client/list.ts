@@ -18,7 +18,7 @@ import {
   sessionOf,
   WORKFLOW_TYPE,
 } from '../protocol/index.ts';
-import { isStillThere } from '../protocol/lives.ts';
+import { isStillThere, STILL_RUNS } from '../protocol/lives.ts';
 import type { AgentSummary, ListFilter } from './types.ts';
 
 /** The list of agents, from search attributes and memo; what the namespace does not index is told from the id. */
@@ -66,7 +66,7 @@ function matches({ status, role }: AgentSummary, filter: ListFilter): boolean {
 
 function queryOf({ all, session }: ListFilter): string {
   const terms = [`WorkflowType = "${WORKFLOW_TYPE}"`];
-  if (all !== true) terms.push('ExecutionStatus = "Running"');
+  if (all !== true) terms.push(STILL_RUNS);
   if (session !== undefined) terms.push(`WorkflowId STARTS_WITH "${session}"`);
   // A run that was continued as new is not the agent's last one.
   terms.push('ExecutionStatus != "ContinuedAsNew"');
@@ -87,7 +87,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
     session_id: sessionOf(id),
     ...(parent === undefined ? {} : { parent_id: parent }),
     status,
-    closed: execution.status.name !== 'RUNNING',
+    closed: !isStillThere(execution.status.name),
     depth: depthOf(id),
     role: keyword(attributes, 'CadreRole') ?? (parent === undefined ? 'default' : roleInName(id)),
     model: keyword(attributes, 'CadreModel') ?? '',
@@ -119,6 +119,7 @@ function statusOf(execution: string, attribute: string | undefined): Status {
   const known = STATUSES.find((status) => status === attribute);
   switch (execution) {
     case 'RUNNING':
+    case 'PAUSED':
       return known ?? 'running';
     case 'COMPLETED':
       return known ?? 'shutdown';

@@ -1,4 +1,5 @@
 import { CadreError, type Operate, type OperateAnswer, type OperateOutcome } from '../protocol/index.ts';
+import { isStillThere } from '../protocol/lives.ts';
 import { QUERIES, UPDATES } from '../protocol/messages.ts';
 import type { AgentLine } from './agent-line.ts';
 import { Pace, Patience } from './polling.ts';
@@ -31,7 +32,7 @@ export async function operate(line: AgentLine, request: Operate): Promise<Outcom
 
 /** @throws CadreError `outcome_unknown` for an agent that was ended with the operation under way */
 async function requireOpen(line: AgentLine): Promise<void> {
-  if ((await line.describe()).status.name === 'RUNNING') return;
+  if (isStillThere((await line.describe()).status.name)) return;
   throw new CadreError('outcome_unknown', `agent ${line.id} was ended before it was done`, {
     hint: `Look at what happened: cadre events ${line.id}`,
   });

@@ -14,6 +14,7 @@ import {
   sessionOf,
   WORKFLOW_TYPE,
 } from '../protocol/index.ts';
+import { isStillThere } from '../protocol/lives.ts';
 import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentLine } from './agent-line.ts';
 import { translate } from './errors.ts';
@@ -73,7 +74,7 @@ async function untilRead(line: AgentLine): Promise<void> {
     const range = { from: 0, to: 0 };
     const { unrestored, closed } = await line.query<SnapshotPage>(QUERIES.snapshot, range);
     if (unrestored === undefined || closed) return;
-    if ((await line.describe()).status.name !== 'RUNNING') return;
+    if (!isStillThere((await line.describe()).status.name)) return;
     await sleep(READING_MS);
   }
 }
@@ -92,7 +93,7 @@ async function bringRootBack(
   if (type !== WORKFLOW_TYPE) {
     throw new CadreError('agent_not_found', `${id} is a workflow, but not an agent of Cadre.`);
   }
-  if (status.name === 'RUNNING') return { resumed: [], not_resumed: [] };
+  if (isStillThere(status.name)) return { resumed: [], not_resumed: [] };
   const { runId, snapshot, reports } = await lastLife(line, newest, rollouts);
   const { identity, settings, session, note, open_children: children } = snapshot;
   const input: AgentInput = {

@@ -6,6 +6,7 @@ import type {
   Approval,
   BroughtBack,
   ContentPart,
+  Item,
   ItemsPage,
   NotClosed,
   SessionSettings,
@@ -35,7 +36,7 @@ export interface StartOptions {
 
 export interface SendOptions {
   interrupt?: boolean;
-  /** The same id twice is delivered once; default: a new one. */
+  /** The same id twice is delivered once, among the newest 2,000 of an agent; default: a new one. */
   id?: string;
 }
 
@@ -165,12 +166,16 @@ export interface Agent {
   status(): Promise<AgentView>;
   tree(): Promise<TreeView>;
   items(range?: { from?: number; to?: number }): Promise<ItemsPage>;
+  /** Also the items that summaries have replaced; those that Temporal keeps no longer are `agent_not_found`. */
+  wholeConversation(): AsyncGenerator<Item>;
+  /** Asks for a summary of all but the newest items, which its model writes before its next step. */
+  compact(): Promise<{ submission_id: string }>;
   /** The questions that wait for a person: of the whole session at a root, else of this agent. */
   approvals(): Promise<Approval[]>;
   /** Brings it back when it is closed; one that is open stays as it is, and gets the input. */
   resume(options?: ResumeOptions): Promise<ResumeResult>;
   /** A new root that goes on from this agent's conversation; this one stays as it is. */
-  fork(options?: ForkOptions): Promise<Agent>;
+  fork(options?: ForkOptions): Promise<ForkedAgent>;
   /** Calls a tool as if the agent's model had; arguments as an object, or as JSON text. */
   call(tool: string, args: Record<string, unknown> | string): Promise<CallResult>;
   /** Resolves when the agent is final; undefined when the time is up first. */
@@ -185,4 +190,12 @@ export interface Agent {
   result(): Promise<SessionResult>;
   /** The task queue that this agent lives on, and whether its workflow has ended. */
   describe(): Promise<AgentDescription>;
+}
+
+/** A new root that begins where another agent's conversation was, with what was really taken of that. */
+export interface ForkedAgent extends Agent {
+  /** `fresh` where nothing of the conversation was taken along. */
+  readonly context_mode: 'fresh' | 'forked';
+  /** How many items of the conversation it begins with. */
+  readonly items_carried: number;
 }

@@ -63,6 +63,8 @@ export interface ModelRequest {
   fresh: FreshItem[];
   /** Offer no tools: the turn's steps are used up and this call asks for a hand-back. */
   final: boolean;
+  /** Asks for a summary of the conversation instead, which is no part of it. */
+  summary?: boolean;
 }
 
 /** What a model asked for, checked: how the workflow runs one tool call. */
@@ -89,6 +91,8 @@ export interface ModelAnswer {
   /** One per tool_call in `items`, in order. */
   calls: PlannedCall[];
   usage: Usage;
+  /** With this answer the conversation nearly fills the model's window. */
+  nearly_full?: true;
 }
 
 export interface ToolRequest {

@@ -50,6 +50,7 @@ export interface EventBodies {
   'approval.requested': ApprovalShown;
   'approval.decided': Decided;
   usage: { usage: Usage };
+  'conversation.compacted': { replaced: number; bytes_before: number; bytes_after: number; reason: string };
   warning: { text: string };
 }
 

@@ -5,6 +5,7 @@ export * from './approvals.ts';
 export * from './budget.ts';
 export * from './collab.ts';
 export * from './connection.ts';
+export * from './context-windows.ts';
 export * from './counted.ts';
 export * from './digest.ts';
 export * from './encryption.ts';

@@ -14,7 +14,12 @@ export interface EndedTurn {
   /** Left out where the view beside it says it. */
   message?: string;
   duration_ms: number;
+  /** It was interrupted since its parent was, which knows: that is no reason for the parent to go on. */
+  along?: true;
 }
+
+/** The same with all that is told of it. */
+export type ToldEnd = EndedTurn & { message: string };
 
 /** An agent tells its parent and its root that its status changed. */
 export interface Report {
@@ -162,6 +167,7 @@ const endedTurn: z.ZodType<EndedTurn> = z.looseObject({
   status: z.enum(['completed', 'errored', 'interrupted']),
   message: z.string().optional(),
   duration_ms: z.number(),
+  along: z.literal(true).optional(),
 });
 const report: z.ZodType<Report> = z.looseObject({
   view,

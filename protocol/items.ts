@@ -13,9 +13,9 @@ export const contentPartSchema = z.discriminatedUnion('type', [
       .string()
       .regex(
         /^(https?:\/\/\S|data:image\/)/i,
-        'is no address of an image that a model takes: https://… or data:image/…',
+        'is no address of an image that a model takes: https://…, http://… or data:image/…',
       )
-      .describe('An https: or data: address'),
+      .describe('An http(s): or data:image/ address'),
   }),
   z.strictObject({ type: z.literal('local_image'), path, sha256: boundedText(64).optional() }),
   z.strictObject({ type: z.literal('mention'), name, path }),
@@ -68,8 +68,25 @@ export interface Notice {
   text: string;
 }
 
+/** Counts of the items that a summary stands for. */
+export interface Replaced {
+  items: number;
+  user_messages: number;
+  /** Answers of the model, in all and since the newest of those user messages. */
+  answers: number;
+  answers_since: number;
+}
+
+/** What stands for the items before it, which the model is no longer shown: a summary, and how things stand. */
+export interface Summary {
+  type: 'summary';
+  text: string;
+  /** What it stands for, over all the times that this conversation was compacted. */
+  replaced: Replaced;
+}
+
 /** One element of a conversation. */
-export type Item = UserMessage | AssistantMessage | Reasoning | ToolCall | ToolOutput | Notice;
+export type Item = UserMessage | AssistantMessage | Reasoning | ToolCall | ToolOutput | Notice | Summary;
 
 export function textMessage(text: string, from?: string): UserMessage {
   const content: ContentPart[] = [{ type: 'text', text }];
@@ -102,6 +119,23 @@ export function settledLength(items: readonly Item[]): number {
   return items.findLastIndex((item, index) => index < open && !isMade(item)) + 1;
 }
 
-function isMade({ type }: Item): boolean {
+/** Whether a model has made it. */
+export function isMade({ type }: Item): boolean {
   return type === 'assistant_message' || type === 'reasoning' || type === 'tool_call';
+}
+
+/** How many answers of a model the items hold: what it made in one go counts as one. */
+export function countAnswers(items: readonly Item[]): number {
+  return items.filter((item, index) => {
+    const before = items[index - 1];
+    return isMade(item) && (before === undefined || !isMade(before));
+  }).length;
+}
+
+/** Where the items begin that stand behind the newest summary, and what that stands for. */
+export function behindSummary(items: readonly Item[]): { index: number; replaced: Replaced } {
+  const index = items.findLastIndex((item) => item.type === 'summary');
+  const summary = items[index];
+  if (summary?.type === 'summary') return { index: index + 1, replaced: summary.replaced };
+  return { index: 0, replaced: { items: 0, user_messages: 0, answers: 0, answers_since: 0 } };
 }

@@ -1,6 +1,9 @@
 /** What Temporal's client calls an execution that has not ended, or has gone on in a further run. */
 const STILL_THERE: ReadonlySet<string> = new Set(['RUNNING', 'CONTINUED_AS_NEW', 'PAUSED']);
 
+/** The same as a term of a list query; servers that pause no executions know no status for that. */
+export const STILL_RUNS = 'CloseTime IS NULL';
+
 /** Whether an agent is there yet, by the status of its newest execution. */
 export function isStillThere(execution: string): boolean {
   return STILL_THERE.has(execution);

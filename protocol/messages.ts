@@ -13,6 +13,7 @@ export const UPDATES = {
   interrupt: 'interrupt',
   shutdown: 'shutdown',
   setNote: 'set_note',
+  compact: 'compact',
   decideApproval: 'decide_approval',
   operate: '_operate',
 } as const;
@@ -28,6 +29,9 @@ export const QUERIES = {
   settings: '_settings',
 } as const;
 
+/** How many ids of inputs an agent remembers, to know one that is sent again. */
+export const INPUT_IDS_KEPT = 2_000;
+
 const reason = boundedText(REASON_MAX).optional();
 
 export const sendInputSchema = z
@@ -36,7 +40,10 @@ export const sendInputSchema = z
     items: messagePartsSchema.optional(),
     interrupt: z.boolean().optional().describe('Stop the running turn first'),
     from: boundedText(AGENT_ID_MAX).optional().describe('The agent that sends it; a person leaves this out'),
-    id: boundedText(NAMED_ID_MAX).min(1).optional().describe('The same id twice is delivered once'),
+    id: boundedText(NAMED_ID_MAX)
+      .min(1)
+      .optional()
+      .describe(`The same id twice is delivered once: an agent remembers the newest ${INPUT_IDS_KEPT} ids`),
   })
   .superRefine(requireOneMessage);
 export type SendInput = z.infer<typeof sendInputSchema>;
@@ -50,10 +57,18 @@ export const sendInputPayloadSchema = z.preprocess(
   sendInputSchema,
 );
 
-export const interruptSchema = z.strictObject({ reason });
+export const interruptSchema = z.strictObject({
+  reason,
+  from: boundedText(AGENT_ID_MAX)
+    .optional()
+    .describe('The agent that passes its own interrupt on; a person leaves this out'),
+});
 export type Interrupt = z.infer<typeof interruptSchema>;
 export const shutdownSchema = z.strictObject({ reason });
 export type Shutdown = z.infer<typeof shutdownSchema>;
+
+/** Asks for the conversation to be summarised before the next model call. */
+export const compactSchema = z.strictObject({});
 
 export const setNoteSchema = z.strictObject({ note: noteSchema });
 
@@ -147,6 +162,7 @@ export const LARGE_PAGE_BYTES = 1_500_000;
 export const itemsQuerySchema = z.strictObject({
   from: z.int().nonnegative().optional(),
   to: z.int().nonnegative().optional(),
+  replaced: z.boolean().optional().describe('Those that a summary has replaced in this run, instead'),
   bytes: z.int().positive().max(LARGE_PAGE_BYTES).optional().describe('Of the page; default: 400 KiB'),
 });
 export type ItemsQuery = z.infer<typeof itemsQuerySchema>;

@@ -1,7 +1,7 @@
 import { matchesGlob } from './glob.ts';
+import { isOpenAI } from './openai.ts';
 import type { ProviderSettings, ReasoningEffort } from './settings.ts';
 
-const OPENAI_HOST = 'api.openai.com';
 /** `gpt-5.2-2025-12-11` takes what `gpt-5.2` takes. */
 const SNAPSHOT = /-\d{4}-\d{2}-\d{2}$/;
 
@@ -44,10 +44,4 @@ export function acceptedEfforts(
   if (!isOpenAI(provider, settings)) return undefined;
   const name = model.replace(SNAPSHOT, '');
   return Object.hasOwn(OPENAI_EFFORTS, name) ? OPENAI_EFFORTS[name] : undefined;
-}
-
-/** Not a server that only speaks like it, nor a script that plays it. */
-function isOpenAI(provider: string, settings: ProviderSettings | undefined): boolean {
-  if (provider !== 'openai' || settings?.script !== undefined) return false;
-  return settings?.base_url === undefined || URL.parse(settings.base_url)?.host === OPENAI_HOST;
 }

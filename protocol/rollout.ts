@@ -144,6 +144,7 @@ const itemSchemas = {
     handle: text.optional(),
   }),
   notice: z.looseObject({ type: z.literal('notice'), text }),
+  summary: z.looseObject({ type: z.literal('summary'), text }),
 } satisfies Record<Item['type'], z.ZodType>;
 
 export const rolloutItemSchema = z.looseObject({
@@ -158,6 +159,7 @@ export const rolloutItemSchema = z.looseObject({
     itemSchemas.tool_call,
     itemSchemas.tool_output,
     itemSchemas.notice,
+    itemSchemas.summary,
   ]),
   /** Image files that the item names, as they were when the rollout was written: their content is not in it. */
   images: z.array(z.looseObject({ path: text, sha256: text })).optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AgentId } from './ids.ts';
 import { limitsSchema } from './limits.ts';
 import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
 
@@ -44,6 +45,12 @@ export const providerSettingsSchema = z.strictObject({
     .optional()
     .describe(
       'The efforts that a model takes, by its name or a glob; default: those known of OpenAI, else all',
+    ),
+  context_windows: z
+    .record(z.string().min(1), z.int().positive())
+    .optional()
+    .describe(
+      'How many tokens of a conversation a model takes, by its name or a glob; default: those known of OpenAI',
     ),
   script: z.string().min(1).optional().describe('A script that plays the model (file), see docs/scripts.md'),
 });
@@ -136,6 +143,7 @@ export type AgentSettingsInput = z.input<typeof agentSettingsSchema>;
  * the provider's prefix cache serves them: the other's instructions and tools. What it may do is its own settings' say.
  */
 export interface Presented {
+  agent_id: AgentId;
   depth: number;
   settings: AgentSettings;
 }

@@ -51,6 +51,12 @@ export interface TreeView {
   slots?: { used: number; max: number };
 }
 
+/** How many items a summary has replaced in a run. */
+export interface ReplacedItems {
+  run_id: string;
+  items: number;
+}
+
 export interface ItemsPage {
   items: Item[];
   /** Index of the first item of this page. */
@@ -58,8 +64,10 @@ export interface ItemsPage {
   /** Where the next page starts; absent on the last. */
   next?: number;
   total: number;
-  /** Items that a summary has replaced. */
+  /** Items that a summary has replaced, in all. */
   compacted: number;
+  /** Which runs of the workflow hold those: the query `items` with `replaced` shows those of the run that is asked. */
+  replaced_in?: ReplacedItems[];
 }
 
 export interface EventsPage {

@@ -14,6 +14,8 @@ const codecServerRecordSchema = z.object({
   started: z.string(),
   /** Ids of the keys that it has. */
   keys: z.array(z.string()),
+  /** What tells those keys from others of the same ids. */
+  fingerprints: z.array(z.string()).default([]),
 });
 export type CodecServerRecord = z.infer<typeof codecServerRecordSchema>;
 
@@ -29,14 +31,20 @@ export async function runningCodecServer(home: string): Promise<CodecServerRecor
   return record !== undefined && (await lives(record)) ? record : undefined;
 }
 
-/** Whether it serves that server's Web UI, and has all of these keys. */
+/**
+ * Whether it serves that server's Web UI, and has all of these keys.
+ *
+ * @param fingerprints those of the keys
+ */
 export function serves(
   record: CodecServerRecord,
   server: { ui: string; codec?: string | undefined },
-  keys: readonly string[],
+  fingerprints: readonly string[],
 ): boolean {
   return (
-    record.url === server.codec && record.ui === server.ui && keys.every((id) => record.keys.includes(id))
+    record.url === server.codec &&
+    record.ui === server.ui &&
+    fingerprints.every((each) => record.fingerprints.includes(each))
   );
 }
 

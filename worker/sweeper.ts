@@ -3,6 +3,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { findEnded } from '../activities/find-ended.ts';
 import { terminateAgents } from '../activities/terminate-agents.ts';
 import { type AgentId, missingAbove, orphansOf, SIGNALS, topmost, WORKFLOW_TYPE } from '../protocol/index.ts';
+import { STILL_RUNS } from '../protocol/lives.ts';
 
 const EVERY_MS = 30_000;
 /** So long an agent may take to close: a killed worker needs 10 to 15 s to come back, and each level has its time. */
@@ -67,11 +68,7 @@ export class Sweeper {
 
   async #running(): Promise<AgentId[]> {
     const { client, queue } = this.#options;
-    const terms = [
-      `TaskQueue = "${queue}"`,
-      `WorkflowType = "${WORKFLOW_TYPE}"`,
-      'ExecutionStatus = "Running"',
-    ];
+    const terms = [`TaskQueue = "${queue}"`, `WorkflowType = "${WORKFLOW_TYPE}"`, STILL_RUNS];
     const ids: AgentId[] = [];
     for await (const { workflowId } of client.workflow.list({ query: terms.join(' AND ') })) {
       ids.push(workflowId as AgentId);

@@ -8,7 +8,7 @@ import type {
   AgentView,
   Approval,
   BudgetAnswer,
-  EndedTurn,
+  ErrorBody,
   EventBody,
   ListAnswer,
   LookupAnswer,
@@ -18,11 +18,13 @@ import type {
   RoleAnswer,
   SessionSettings,
   SlotAnswer,
+  ToldEnd,
   TreeView,
   Verdict,
 } from '../protocol/index.ts';
 import { nextLife } from '../protocol/lives.ts';
 import { viewOf } from './agent-view.ts';
+import { CallLine } from './call-line.ts';
 import type { AgentCarry } from './carry.ts';
 import { Children } from './children.ts';
 import { Conversation } from './conversation.ts';
@@ -78,7 +80,7 @@ export class AgentState {
   /** How many calls of the running turn wait while others have its slot. */
   lenders = 0;
   /** Its one request for a slot that is under way, which all share that wait for it. */
-  reclaiming: Promise<void> | undefined;
+  reclaiming: Promise<ErrorBody | undefined> | undefined;
   /** How many tokens this agent may have spent before it asks the root again; given back at the end of a turn. */
   tokensLeased = 0;
   /** The turn in progress. */
@@ -86,9 +88,11 @@ export class AgentState {
   /** The tool calls of its newest model answer, until all have their outputs. */
   step: StepUnderWay | undefined;
   /** How the last turn ended, until the next report tells it: once, apart from how the agent stands by then. */
-  ended: Required<EndedTurn> | undefined;
+  ended: ToldEnd | undefined;
   /** What roles were asked for since the last model call, and the answers. */
   readonly roleAnswers = new Map<string, Promise<RoleAnswer>>();
+  /** Calls that start agents, until each has an id for its own. */
+  readonly spawnLine = new CallLine();
   /** Where what it was to be stands, when that could not be read. */
   unrestored: Restore | undefined;
   /** Agents that are taken for lost, while what is left below them is being ended. */
@@ -114,7 +118,7 @@ export class AgentState {
     this.session = input.session;
     this.conversation = new Conversation(carry?.conversation);
     this.inbox = new Inbox(carry?.inbox);
-    this.children = new Children(carry?.children);
+    this.children = new Children(carry?.children, identity.parent_id !== undefined);
     this.events = new EventLog(identity.agent_id, identity.session_id, carry?.events);
     this.standing = new Standing(Date.now(), carry?.standing);
     this.verdicts = new Requests(carry?.verdicts);
@@ -129,19 +133,25 @@ export class AgentState {
     }
   }
 
-  /** Goes on after it was closed, with everything that it had and nobody below it at work. */
-  reopen(): void {
+  /**
+   * Goes on after it was closed, with everything that it had and nobody below it at work.
+   *
+   * @returns how many inputs no turn had begun with: they wait for the next one
+   */
+  reopen(): number {
     const now = Date.now();
+    const held = this.inbox.hold();
     this.orders.splice(0);
     this.operations.giveUp();
     // What had its output by then has it; the others are left without.
     this.conversation.append(...(this.step?.outputs ?? []));
     this.step = undefined;
     this.conversation.mend();
-    this.children.reopen();
+    this.children.reopen(now);
     this.tree?.reopen(now);
-    this.standing.reopen(now);
+    this.standing.reopen(now, held > 0);
     this.#resumedAt = this.standing.turn;
+    return held;
   }
 
   /** Whether the agent has ended a turn in this life of its. */
@@ -192,7 +202,7 @@ export class AgentState {
       const { slots } = this.tree;
       return { agents: [this.view, ...this.tree.views], slots: { used: slots.used, max: slots.max } };
     }
-    return { agents: [this.view], partial: true };
+    return { agents: [this.view, ...this.children.views], partial: true };
   }
 
   /** This agent as activities get it; its settings go along once a run. */

@@ -1,6 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
 import { counted } from '../protocol/counted.ts';
-import type { AgentInput, AgentResult, Item } from '../protocol/index.ts';
+import type { AgentInput, AgentResult, ErrorBody, Item } from '../protocol/index.ts';
 import { fittingNote } from '../protocol/note.ts';
 import { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
@@ -9,15 +9,17 @@ import { continueInNewRun, mayMoveOn, shouldContinueAsNew } from './continue-as-
 import { registerHandlers } from './handlers.ts';
 import { untilDue } from './idleness.ts';
 import { lookForDeaths } from './operations/lookout.ts';
-import { takeSlot } from './operations/slot.ts';
+import { releaseSlot, takeSlot } from './operations/slot.ts';
 import { beginClosing, followOrders, followWaiting } from './orders.ts';
 import { requireReadable } from './readable.ts';
 import { giveUp, type Past, recall } from './restore.ts';
 import { applyRole } from './root-role.ts';
+import { lookForStandstill } from './standstill.ts';
 import type { Stoppable } from './stoppable.ts';
 import { Surface } from './surface.ts';
 import { runTurn } from './turn.ts';
-import { endTurn, startTurn, stoppedBefore } from './turn-bounds.ts';
+import { endedBefore, endTurn, startTurn } from './turn-bounds.ts';
+import { stopped, withoutSlot } from './turn-limits.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
 /** The life of one agent: turns, one after the other, until it is closed. */
@@ -40,12 +42,17 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     followWaiting(self);
     registerHandlers(self);
     void lookForDeaths(self);
+    if (self.tree?.slots.heldByIdle === true) void lookForStandstill(self, self.tree);
     void followOrders(self);
     surface.refresh();
     if (past.carry === undefined && input.restore === undefined && self.isRoot) {
       await applyRole(self, surface);
     }
-    if (input.restore?.kind === 'resume' && input.slot === 'queued') await standInLine(self);
+    if (input.restore?.kind === 'resume') {
+      if (input.slot === 'queued') await standInLine(self);
+      // It holds it, and does nothing yet.
+      if (!self.isRoot && self.settings.limits.count === 'open') releaseSlot(self, self.id);
+    }
     while (self.closing === undefined || self.standing.status === 'running') {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') {
@@ -83,17 +90,24 @@ function begin(self: AgentState, input: AgentInput<AgentCarry>, forked: Item[]):
   });
 }
 
-/** Brings an agent back that was closed; it does nothing until it gets input. */
+/** Brings an agent back that was closed; it does nothing until it gets input, also where some waited when it closed. */
 function resume(self: AgentState, input: AgentInput<AgentCarry>): void {
-  self.reopen();
+  const held = self.reopen();
+  if (held > 0) {
+    self.warn(
+      `${counted(held, 'input')} that had come before ${self.id} was closed ${held === 1 ? 'waits' : 'wait'} for the next one, and will be delivered before it: send it input (send_input, or cadre send ${self.id} TEXT) to make it go on.`,
+    );
+  }
   if (input.input !== undefined) self.inbox.accept(input.input);
   self.emitOwnStatus();
 }
 
 /** Where open agents hold slots, one that comes back takes input only when it has one, as one that is new would. */
 async function standInLine(self: AgentState): Promise<void> {
-  await takeSlot(self);
-  if (self.closing === undefined) self.report();
+  const refusal = await takeSlot(self);
+  if (self.closing !== undefined) return;
+  if (refusal !== undefined) self.warn(`It is back without a slot. ${refusal.message}`);
+  self.report();
 }
 
 /** The next thing to do: a turn, or nothing when the agent is about to close. */
@@ -115,10 +129,11 @@ async function nextTurn(
   if (self.closing !== undefined || closesByItself(self)) return undefined;
   if (!wakes()) return 'continue_as_new';
   const running = self.beginRunning();
-  if (running.stopReason === undefined) await obtainSlot(self, input, running);
+  const refusal = running.stopReason === undefined ? await obtainSlot(self, input, running) : undefined;
   self.running = undefined;
   if (self.closing !== undefined) return undefined;
-  if (running.stopReason !== undefined) return stoppedBefore(self, running);
+  if (running.stopReason !== undefined) return endedBefore(self, stopped(self, running));
+  if (refusal !== undefined) return endedBefore(self, withoutSlot(refusal));
   startTurn(self);
   self.emitOwnStatus();
   // Whoever got the slot for the first turn knows already that it runs.
@@ -131,7 +146,7 @@ async function nextTurn(
 
 /** An interrupt holds until there is input: what children say of their end meanwhile waits for that. */
 function isWokenByNotice({ settings, inbox, standing }: AgentState): boolean {
-  return settings.limits.wake_parent && standing.status !== 'interrupted' && inbox.hasNotice;
+  return settings.limits.wake_parent && standing.status !== 'interrupted' && inbox.hasWakingNotice;
 }
 
 /** The turns are used up: what was sent stands in the conversation, but no model sees it. */
@@ -146,13 +161,14 @@ async function obtainSlot(
   self: AgentState,
   input: AgentInput<AgentCarry>,
   running: Stoppable,
-): Promise<void> {
+): Promise<ErrorBody | undefined> {
   // One that was only queued asks itself, since the answer may have come before there was anybody to take it.
-  if (self.standing.turn === 0 && input.slot === 'granted') return;
+  if (self.standing.turn === 0 && input.slot === 'granted') return undefined;
   try {
-    await running.scope.run(() => takeSlot(self));
+    return await running.scope.run(() => takeSlot(self));
   } catch (error) {
     if (running.stopReason === undefined) throw error;
+    return undefined;
   }
 }
 

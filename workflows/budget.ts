@@ -7,12 +7,18 @@ export interface BudgetCarry {
   leases: [AgentId, number][];
   /** What lost agents had said themselves, of which more is taken for spent. */
   said?: [AgentId, number][];
+  largest?: [AgentId, number][];
+  told?: [AgentId, number][];
 }
 
 /** This part of a limit stays for last reports. */
 const RESERVED = 0.1;
-/** Of what is free, one agent gets this part at once, so that it need not ask before each model call. */
+/** And this part of it for that of whoever the limit is for, or more where its steps are larger. */
+const KEPT = RESERVED / 2;
+/** Of what is free, one agent gets at most this part at once, so that it need not ask before each model call. */
 const LEASED = 1 / 32;
+/** And all agents together at most this one: what others hold, nobody can use. */
+const LEASED_TO_ALL = 1 / 8;
 /** A smaller lease is spent within a call. */
 const LEAST_LEASE = 1_000;
 
@@ -21,21 +27,30 @@ const LEAST_LEASE = 1_000;
  * the root is the session's budget, that of any other agent its share. A limited agent asks before a model call, and
  * gets a part of what is free to spend without asking again; under each limit all such leases together are never more
  * than what is free.
+ *
+ * Nobody knows what a step takes before it is taken: the largest one that the agent has told of stands for the next,
+ * and for its last report. One is begun where both fit in beside the steps that are under way, and the reports that are
+ * still to come.
  */
 export class Budget {
   /** The root's, and of others those that are tighter than every limit above them. */
   readonly #limits: Map<AgentId, number>;
   readonly #spent: Map<AgentId, number>;
-  /** How many tokens an agent may have spent, over its whole life, before it asks again. */
+  /** Of each agent in a turn: how many tokens it may have spent, over its whole life, by the time it asks again. */
   readonly #leases: Map<AgentId, number>;
   /** Of agents that were lost: what they had said themselves, until they come back and say more. */
   readonly #said: Map<AgentId, number>;
+  readonly #largest: Map<AgentId, number>;
+  /** What an agent had spent when it was told to make its last report, until it may go on after all. */
+  readonly #told: Map<AgentId, number>;
 
   constructor(carry?: Partial<BudgetCarry>) {
     this.#limits = new Map(carry?.limits);
     this.#spent = new Map(carry?.spent);
     this.#leases = new Map(carry?.leases);
     this.#said = new Map(carry?.said);
+    this.#largest = new Map(carry?.largest);
+    this.#told = new Map(carry?.told);
   }
 
   /** What an agent may use with all below it, in tokens. No limit, or one that its parents' imply, changes nothing. */
@@ -46,31 +61,46 @@ export class Budget {
   }
 
   answer({ request_id, from, spent, expected = 0 }: BudgetRequest): BudgetAnswer {
+    const limits = this.#limitsOf(from);
+    if (limits.length === 0) return { request_id, outcome: 'go' };
     this.#spend(from, spent);
     this.#leases.delete(from);
-    let free = Number.POSITIVE_INFINITY;
+    const step = Math.max(this.#largest.get(from) ?? 0, expected);
+    this.#largest.set(from, step);
+    let lease = Number.POSITIVE_INFINITY;
     let refusal: BudgetRefusal | undefined;
-    for (const [holder, limit] of this.#limitsOf(from)) {
-      const used = this.#sum(holder, (agent) => this.#spent.get(agent) ?? 0);
-      const outcome = outcomeOf(used, limit, expected);
-      if (outcome === 'go') {
-        const leased = this.#sum(holder, (agent) => this.#leasedTo(agent));
-        free = Math.min(free, openOf(limit) - used - leased);
-      } else if (refusal?.outcome !== 'stop' && refusal?.outcome !== outcome) {
+    for (const [holder, limit] of limits) {
+      const { used, underWay, reports, inTurn } = this.#account(holder, limit, from);
+      const taken = used + underWay;
+      const free = Math.min(limit * (1 - RESERVED) - taken, limit - taken - reports - 2 * step);
+      if (taken < limit * (1 - RESERVED) && free >= 0) {
+        lease = Math.min(lease, free * LEASED, (free * LEASED_TO_ALL) / (inTurn + 1));
+        continue;
+      }
+      const outcome = this.#mayReport(from, step, { holder, limit, used, underWay }) ? 'last' : 'stop';
+      if (refusal?.outcome !== 'stop' && refusal?.outcome !== outcome) {
         refusal = { outcome, holder, used, limit };
       }
     }
-    if (refusal !== undefined) return { request_id, ...refusal };
-    const lease = Math.floor(free * LEASED);
-    if (lease < LEAST_LEASE || lease === Number.POSITIVE_INFINITY) return { request_id, outcome: 'go' };
-    this.#leases.set(from, spent + lease);
-    return { request_id, outcome: 'go', until: spent + lease };
+    if (refusal !== undefined) return { request_id, ...this.#refuse(from, step, refusal) };
+    this.#told.delete(from);
+    // Where no step is known, the next one tells more than a lease is worth.
+    const until = lease < LEAST_LEASE || step === 0 ? spent : spent + Math.floor(lease);
+    // The step that passes it is begun before.
+    this.#leases.set(from, until + step);
+    return until === spent ? { request_id, outcome: 'go' } : { request_id, outcome: 'go', until };
   }
 
   /** What an agent has spent by its report; one whose turn has ended gives its lease back. */
   report(agent: AgentId, spent: number, isFinal: boolean): void {
     this.#spend(agent, spent);
     if (isFinal) this.#leases.delete(agent);
+  }
+
+  /** An agent that asks again before its next step, since it waits for others. Its last report is still to come. */
+  pause(agent: AgentId, spent = 0): void {
+    this.#spend(agent, spent);
+    if (this.#leases.has(agent)) this.#leases.set(agent, this.#spent.get(agent) ?? 0);
   }
 
   /**
@@ -99,9 +129,50 @@ export class Budget {
     this.#spent.set(agent, Math.max(spent, known));
   }
 
-  /** Tokens that are promised to an agent, and that it has not spent. */
-  #leasedTo(agent: AgentId): number {
-    return Math.max(0, (this.#leases.get(agent) ?? 0) - (this.#spent.get(agent) ?? 0));
+  /** What a limit is used for, seen by one that asks: what the others may still take of it. */
+  #account(holder: AgentId, limit: number, from: AgentId) {
+    let used = 0;
+    let underWay = 0;
+    let reports = from === holder ? 0 : Math.max(limit * KEPT, this.#largest.get(holder) ?? 0);
+    let inTurn = 0;
+    for (const [agent, spent] of this.#spent) {
+      if (agent !== holder && !isBelow(agent, holder)) continue;
+      used += spent;
+      const lease = this.#leases.get(agent);
+      if (lease === undefined) continue;
+      inTurn++;
+      underWay += Math.max(0, lease - spent);
+      // Whoever the limit is for goes before the reports of those below it.
+      const isToCome = agent !== holder && from !== holder && !this.#told.has(agent);
+      if (isToCome) reports += this.#largest.get(agent) ?? 0;
+    }
+    return { used, underWay, reports, inTurn };
+  }
+
+  /**
+   * Whether one more step is left for a last report. That of whoever the limit is for does not depend on what those
+   * below it have used: once, it is only bounded by its own use. Of theirs one is made that about fits.
+   */
+  #mayReport(
+    from: AgentId,
+    step: number,
+    { holder, limit, used, underWay }: { holder: AgentId; limit: number; used: number; underWay: number },
+  ): boolean {
+    if (from !== holder) {
+      const kept = Math.max(limit * KEPT, this.#largest.get(holder) ?? 0);
+      return limit - kept - used - underWay > step / 2;
+    }
+    const spent = this.#spent.get(holder) ?? 0;
+    const isOwed = (this.#told.get(holder) ?? spent) === spent && spent + step <= limit;
+    return used < limit || isOwed;
+  }
+
+  #refuse(from: AgentId, step: number, refusal: BudgetRefusal): BudgetRefusal {
+    if (refusal.outcome === 'stop') return refusal;
+    const spent = this.#spent.get(from) ?? 0;
+    if (!this.#told.has(from)) this.#told.set(from, spent);
+    this.#leases.set(from, spent + step);
+    return refusal;
   }
 
   /** The limits that bind an agent, from the root's down to its own. */
@@ -114,35 +185,14 @@ export class Budget {
     return limits;
   }
 
-  /** Over an agent and all below it that have ever asked or reported. */
-  #sum(holder: AgentId, tokensOf: (agent: AgentId) => number): number {
-    let sum = 0;
-    for (const agent of this.#spent.keys()) {
-      if (agent === holder || isBelow(agent, holder)) sum += tokensOf(agent);
-    }
-    return sum;
-  }
-
   get carry(): BudgetCarry {
     return {
       limits: [...this.#limits],
       spent: [...this.#spent],
       leases: [...this.#leases],
       said: [...this.#said],
+      largest: [...this.#largest],
+      told: [...this.#told],
     };
   }
-}
-
-/** Tokens that go before the reserve. */
-function openOf(limit: number): number {
-  return limit * (1 - RESERVED);
-}
-
-/**
- * What one may still do where so many of so many tokens are used. A step that would leave nothing for a last report is
- * not taken: the report is asked for instead.
- */
-function outcomeOf(used: number, limit: number, expected: number): BudgetAnswer['outcome'] {
-  if (used >= limit) return 'stop';
-  return used >= openOf(limit) || used + expected >= limit ? 'last' : 'go';
 }

@@ -1,28 +1,17 @@
-import type { AgentId, EndedTurn, Report, Status } from '../protocol/index.ts';
+import type { AgentId, AgentView, Report, Status, ToldEnd } from '../protocol/index.ts';
 import { endOfLife, isNews, lifeOf, nextLife } from '../protocol/lives.ts';
 import { isFinal } from '../protocol/status.ts';
-import { fitting } from './carried-text.ts';
-import { CUT_OFF } from './standing.ts';
-
-/** What an agent knows of another one: a child of its, or one it watches. */
-export interface Known {
-  id: AgentId;
-  isChild: boolean;
-  role: string;
-  callId?: string;
-  status: Status;
-  message: string;
-  turn: number;
-  closed: boolean;
-  /** How it stood before it was closed. */
-  beforeClose?: { status: Status; message: string };
-  /** It was open until this agent closed, and was closed with it. */
-  closedAlong?: boolean;
-  /** `seq` of the newest report. */
-  seq: number;
-  /** Inputs sent to it by this agent that no report of it has confirmed yet. */
-  pending: string[];
-}
+import { jsonBytes } from './carried-text.ts';
+import {
+  cutOff,
+  fittingKnown,
+  type Known,
+  lastEndOf,
+  shown,
+  since,
+  standingBefore,
+  wasEnded,
+} from './known.ts';
 
 export interface ChildrenCarry {
   known: Known[];
@@ -34,7 +23,7 @@ export interface Change {
   known: Known;
   statusChanged: boolean;
   /** A turn of a child that has ended, told once: the child may be on its way to the next one. */
-  ended?: Required<EndedTurn>;
+  ended?: ToldEnd;
 }
 
 /** Of what is known of an agent, its message left aside. */
@@ -46,8 +35,11 @@ export class Children {
   readonly #counters: Map<string, number>;
   /** The lives that this run has begun: the server tells it of their end. Not carried, since it tells no other run. */
   readonly #begun = new Map<AgentId, number>();
+  readonly #showsThem: boolean;
 
-  constructor(carry: ChildrenCarry = { known: [], counters: {} }) {
+  /** @param showsThem whether others look here how they stand: not at the root, which knows the whole session */
+  constructor(carry: ChildrenCarry = { known: [], counters: {} }, showsThem = true) {
+    this.#showsThem = showsThem;
     this.#known = new Map(carry.known.map((known) => [known.id, known]));
     this.#counters = new Map(Object.entries(carry.counters));
   }
@@ -60,7 +52,7 @@ export class Children {
   }
 
   /** One that has got its slot runs from the start on, without a report; one that is queued waits for its first turn. */
-  add(id: AgentId, role: string, callId: string | undefined, queued = false): Known {
+  add(id: AgentId, role: string, callId: string | undefined, queued = false, view?: AgentView): Known {
     const known: Known = {
       id,
       isChild: true,
@@ -72,6 +64,7 @@ export class Children {
       seq: 0,
       pending: [],
       ...(callId === undefined ? {} : { callId }),
+      ...(view === undefined ? {} : this.#viewIn(queued ? { ...view, queued } : view)),
     };
     this.#known.set(id, known);
     this.#begun.set(id, 0);
@@ -91,6 +84,11 @@ export class Children {
     return [...this.#known.values()].filter((known) => known.isChild).map((known) => known.id);
   }
 
+  /** How they stand, as this agent knows it; their messages are cut. */
+  get views(): AgentView[] {
+    return [...this.#known.values()].flatMap((known) => (known.isChild ? (shown(known) ?? []) : []));
+  }
+
   get open(): Known[] {
     return [...this.#known.values()].filter((known) => known.isChild && !known.closed);
   }
@@ -100,17 +98,20 @@ export class Children {
     for (const known of this.open) this.#known.set(known.id, { ...known, closedAlong: true });
   }
 
-  /** Children that were open until the end of this agent: closed because it closed, or open when it was ended. */
+  /**
+   * Children that were open until the end of this agent: closed because it closed, or open when it was ended. So are
+   * those that were ended from outside before: nobody has closed them.
+   */
   get lastOpen(): AgentId[] {
     return [...this.#known.values()]
-      .filter((known) => known.closedAlong === true || (known.isChild && !known.closed))
+      .filter((known) => known.closedAlong === true || (known.isChild && (!known.closed || wasEnded(known))))
       .map((known) => known.id);
   }
 
   /** After a resume: whoever was open has been closed along, or ended since. Those of others are asked for again. */
-  reopen(): void {
+  reopen(now = Date.now()): void {
     for (const known of this.#known.values()) {
-      const { closedAlong: _, ...rest } = known;
+      const { closedAlong: _, ...rest } = known.closed ? known : since(known, now);
       const status = isFinal(rest.status) ? rest.status : 'shutdown';
       const before = rest.closed ? {} : { beforeClose: cutOff(rest) };
       const closed = { ...rest, ...before, status, closed: true, seq: endOfLife(rest.seq), pending: [] };
@@ -125,13 +126,15 @@ export class Children {
    * @param reports `seq` of the newest report of its last life
    * @returns undoes it
    */
-  resumed(id: AgentId, reports: number, queued: boolean): () => void {
+  resumed(id: AgentId, reports: number, queued: boolean, now = Date.now()): () => void {
     const known = this.#known.get(id);
     if (known === undefined) return () => {};
-    const { beforeClose, closedAlong: _, ...rest } = known;
+    const { beforeClose, lastEnd: _end, closedAlong: _, ...rest } = since(known, now);
     const seq = nextLife(Math.max(rest.seq, reports));
-    const inLine = queued ? { status: 'pending_init' as const, message: '' } : {};
-    const resumed = { ...rest, ...beforeClose, ...inLine, closed: false, seq };
+    const stands = beforeClose ?? { status: rest.status, message: rest.message };
+    const inLine = queued ? { status: 'pending_init' as const, message: '', lastEnd: stands } : stands;
+    // What it had not taken when it closed waits for what it is sent next.
+    const resumed: Known = { ...rest, ...inLine, closed: false, seq, pending: [] };
     this.#known.set(id, resumed);
     this.#begun.set(id, lifeOf(seq));
     return () => {
@@ -161,6 +164,7 @@ export class Children {
     const { view, ended } = report;
     const before = this.#known.get(view.agent_id);
     if (before !== undefined && !isNews(report, before.seq)) return undefined;
+    const lastEnd = lastEndOf(before, report);
     const known: Known = {
       id: view.agent_id,
       isChild: before?.isChild ?? false,
@@ -173,7 +177,9 @@ export class Children {
       pending: unconfirmed(before?.pending ?? [], report.taken),
       ...(report.call_id === undefined ? {} : { callId: report.call_id }),
       ...(before?.closedAlong === true ? { closedAlong: true } : {}),
-      ...(view.closed && before !== undefined ? { beforeClose: standingBefore(before) } : {}),
+      ...(view.closed && before !== undefined ? { beforeClose: standingBefore(before, report) } : {}),
+      ...(lastEnd === undefined ? {} : { lastEnd }),
+      ...(before?.isChild === true ? this.#viewIn(view) : {}),
     };
     this.#known.set(known.id, known);
     const statusChanged = before?.status !== known.status || before.turn !== known.turn;
@@ -181,12 +187,23 @@ export class Children {
     return { known, statusChanged, ended: { message: known.message, ...ended } };
   }
 
+  #viewIn({ message: _, ...view }: AgentView): Pick<Known, 'view'> {
+    return this.#showsThem ? { view } : {};
+  }
+
   /** Marks as gone what can report no more: it was terminated, or its workflow does not exist. */
-  lost(id: AgentId, status: Status, message: string): void {
+  lost(id: AgentId, status: Status, message: string, now = Date.now()): void {
     const known = this.#known.get(id);
     if (known === undefined || known.closed) return;
     const seq = endOfLife(known.seq);
-    this.#known.set(id, { ...known, status, message, closed: true, seq, beforeClose: cutOff(known) });
+    this.#known.set(id, {
+      ...since(known, now),
+      status,
+      message,
+      closed: true,
+      seq,
+      beforeClose: cutOff(known),
+    });
   }
 
   /** Remembers an input until the agent confirms it, so that the end of an older turn does not pass for its answer. */
@@ -211,40 +228,21 @@ export class Children {
 
   /** About as many as it takes in the input of a new run. */
   get bytes(): number {
-    let sum = 0;
-    for (const { message, beforeClose } of this.#carried) {
-      sum += KNOWN_BYTES + message.length + (beforeClose?.message.length ?? 0);
-    }
-    return sum;
-  }
-
-  get #carried(): Known[] {
-    // What an open agent has said last, a wait is answered with.
-    const said = fitting([...this.#known.values()], messageOf, withMessage, ({ closed }) => !closed);
-    return fitting(said, messageBefore, withMessageBefore);
+    return fittingKnown([...this.#known.values()]).reduce(
+      (sum, { message, beforeClose, lastEnd, view }) =>
+        sum +
+        KNOWN_BYTES +
+        message.length +
+        (beforeClose?.message.length ?? 0) +
+        (lastEnd?.message.length ?? 0) +
+        (view === undefined ? 0 : jsonBytes(view)),
+      0,
+    );
   }
 
   get carry(): ChildrenCarry {
-    return { known: this.#carried, counters: Object.fromEntries(this.#counters) };
+    return { known: fittingKnown([...this.#known.values()]), counters: Object.fromEntries(this.#counters) };
   }
-}
-
-/** How an agent stands once it is back that was ended from outside. */
-function cutOff({ status, message }: Known): { status: Status; message: string } {
-  return status === 'running' ? { status: 'interrupted', message: CUT_OFF } : { status, message };
-}
-
-const messageOf = ({ message }: Known): string => message;
-const withMessage = (known: Known, message: string): Known => ({ ...known, message });
-const messageBefore = ({ beforeClose }: Known): string | undefined => beforeClose?.message;
-const withMessageBefore = (known: Known, message: string): Known =>
-  known.beforeClose === undefined ? known : { ...known, beforeClose: { ...known.beforeClose, message } };
-
-function standingBefore(before: Known): { status: Status; message: string } {
-  if (before.beforeClose !== undefined) return before.beforeClose;
-  const { status, message } = before;
-  // A turn that the closing has cut off counts as interrupted.
-  return isFinal(status) ? { status, message } : { status: 'interrupted', message };
 }
 
 /** An agent takes what one sender sends in order, so whatever was sent before a confirmed input is confirmed, too. */

@@ -7,6 +7,8 @@ import { bytesOfOrders } from './order.ts';
 
 /** More than this would not fit into the input of a new run. */
 const CARRIED_BYTES = 1_500_000;
+/** A conversation that is larger takes too much of the memory of a worker, whatever its model takes. */
+const HELD_BYTES = 5_000_000;
 
 /**
  * Whether the agent may go on in a new run: the server suggests it, all that it has to carry fits, and nothing is under
@@ -16,6 +18,12 @@ export function shouldContinueAsNew(agent: AgentState): boolean {
   if (!workflowInfo().continueAsNewSuggested || agent.sideWork.busy) return false;
   if (agent.step?.onlyWaits === false) return false;
   return carriedBytes(agent) <= CARRIED_BYTES;
+}
+
+/** Whether it should, and its conversation is what does not fit. */
+export function hasToShrink(agent: AgentState): boolean {
+  if (agent.conversation.bytes > HELD_BYTES) return true;
+  return workflowInfo().continueAsNewSuggested && carriedBytes(agent) > CARRIED_BYTES;
 }
 
 /** About as many as all that it takes along; what others have said is cut for that. */

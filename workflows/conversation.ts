@@ -6,8 +6,12 @@ import type {
   FreshItem,
   Item,
   ItemsPage,
+  ReplacedItems,
+  Summary,
   ToolCall,
+  UserMessage,
 } from '../protocol/index.ts';
+import { behindSummary } from '../protocol/items.ts';
 import { jsonBytes } from './carried-text.ts';
 
 export interface ConversationCarry {
@@ -18,7 +22,16 @@ export interface ConversationCarry {
   bytes: number;
   /** How many items there were when the turn began. */
   before_turn?: number;
+  /** Where the items are that summaries have replaced. */
+  replaced_in?: ReplacedItems[];
+  /** Somebody, or the model's answer, asks for a summary. */
+  compact?: CompactionReason;
+  /** A summary could not be had when the conversation was so large. */
+  not_compacted?: number;
 }
+
+/** Why a conversation is to be compacted. */
+export type CompactionReason = 'requested' | 'window' | 'history';
 
 /** Shorter outputs are repeated, in characters: a reference that has to be read again costs more than they do. */
 const REFERRED_LENGTH = 500;
@@ -32,12 +45,19 @@ const PAGE_BYTES = 400 * 1024 - 512;
  * items only, long outputs by reference, so that each item enters the history once, or twice where it is short.
  */
 export class Conversation {
-  readonly #items: Item[];
+  #items: Item[];
   #digest: string;
   #known: number;
   #bytes: number;
   /** How many items there were when the turn began. */
   #before: number;
+  readonly #replacedIn: ReplacedItems[];
+  /** The items that were replaced in this run. */
+  readonly #replaced: Item[] = [];
+  /** Why it is to be compacted before the next model call. */
+  compact: CompactionReason | undefined;
+  /** Its size when that failed last: it is tried again when it has grown. */
+  notCompacted: number | undefined;
   /** Calls whose outputs a worker has made since the last model call. */
   readonly #made = new Set<string>();
 
@@ -47,6 +67,9 @@ export class Conversation {
     this.#known = carry.known;
     this.#bytes = carry.bytes;
     this.#before = carry.before_turn ?? 0;
+    this.#replacedIn = [...(carry.replaced_in ?? [])];
+    this.compact = carry.compact;
+    this.notCompacted = carry.not_compacted;
   }
 
   append(...items: Item[]): void {
@@ -62,6 +85,30 @@ export class Conversation {
     this.append(...items);
     this.#known = this.#items.length;
     this.#made.clear();
+  }
+
+  /**
+   * Puts a summary in the place of the items before `keepFrom`. Those stay to be read, in this run of the workflow.
+   *
+   * @param messages which of the replaced ones stand before the summary
+   */
+  replace(keepFrom: number, messages: readonly UserMessage[], summary: Summary, runId: string): void {
+    const gone = this.#items.slice(behindSummary(this.#items).index, keepFrom);
+    const kept = this.#items.slice(keepFrom);
+    const stands = [...messages, summary];
+    this.#replaced.push(...gone);
+    const here = this.#replacedIn.at(-1);
+    if (here?.run_id === runId) here.items += gone.length;
+    else this.#replacedIn.push({ run_id: runId, items: gone.length });
+    this.#before = Math.max(stands.length, this.#before - keepFrom + stands.length);
+    this.#items = [];
+    this.#digest = EMPTY_DIGEST;
+    this.#bytes = 0;
+    this.#known = 0;
+    this.#made.clear();
+    this.append(...stands, ...kept);
+    this.compact = undefined;
+    this.notCompacted = undefined;
   }
 
   /** From here on what comes belongs to another turn. */
@@ -132,19 +179,30 @@ export class Conversation {
     return { agent_id: agentId, run_id: runId, count: this.#items.length, digest: this.#digest };
   }
 
-  /** Items up to so many bytes of JSON; one that is larger stands alone. */
-  page(from = 0, to = this.#items.length, bytes = PAGE_BYTES): ItemsPage {
-    const end = Math.min(to, this.#items.length);
+  /**
+   * Items up to so many bytes of JSON; one that is larger stands alone.
+   *
+   * @param replaced those that a summary has replaced in this run, instead
+   */
+  page(from = 0, to?: number, bytes = PAGE_BYTES, replaced = false): ItemsPage {
+    const held = replaced ? this.#replaced : this.#items;
+    const end = Math.min(to ?? held.length, held.length);
     const items: Item[] = [];
     let size = 0;
     let index = Math.min(from, end);
     for (; index < end; index++) {
-      const item = this.#items[index] as Item;
+      const item = held[index] as Item;
       size += sizeOf(item);
       if (items.length > 0 && size > bytes) break;
       items.push(item);
     }
-    const page = { items, from, total: this.#items.length, compacted: 0 };
+    const page = {
+      items,
+      from,
+      total: held.length,
+      compacted: behindSummary(this.#items).replaced.items,
+      ...(this.#replacedIn.length === 0 ? {} : { replaced_in: this.#replacedIn }),
+    };
     return index < end ? { ...page, next: index } : page;
   }
 
@@ -155,6 +213,9 @@ export class Conversation {
       known: this.#known,
       bytes: this.#bytes,
       before_turn: this.#before,
+      ...(this.#replacedIn.length === 0 ? {} : { replaced_in: this.#replacedIn }),
+      ...(this.compact === undefined ? {} : { compact: this.compact }),
+      ...(this.notCompacted === undefined ? {} : { not_compacted: this.notCompacted }),
     };
   }
 }

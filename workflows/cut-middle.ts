@@ -1,9 +1,6 @@
+import { cutMark, type Stored } from '../protocol/cut-mark.ts';
 import { jsonBytes } from './carried-text.ts';
 
-/** Where the whole of a cut text is, if it could be stored. */
-export type Kept = { handle: string } | { problem: string };
-
-const PROBLEM_SHOWN = 60;
 /** The mark of an earlier cut says how long the text was before that. */
 const MARK = /\[… \d+ of (\d+) bytes left out/;
 
@@ -19,11 +16,10 @@ export function isWithin(text: string, most: number): boolean {
  * Cuts a text in the middle, so that it takes at most so many bytes as JSON, and says there how long it was. A limit
  * has to leave room for that: 160 bytes at least.
  */
-export function cutMiddle(text: string, most: number, kept?: Kept): string {
+export function cutMiddle(text: string, most: number, stored?: Stored): string {
   if (isWithin(text, most)) return text;
   const total = Math.max(utf8.encode(text).length, Number(MARK.exec(text)?.[1] ?? 0));
-  const markWith = (leftOut: number): string =>
-    `\n[… ${leftOut} of ${total} bytes left out${where(kept)} …]\n`;
+  const markWith = (leftOut: number): string => cutMark(`${leftOut} of ${total} bytes`, stored);
   const half = Math.max(0, Math.floor((most - jsonBytes(markWith(total))) / 2));
   const head = text.slice(0, extent(text, 0, 1, half)).replace(/[\ud800-\udbff]$/, '');
   const tail = text
@@ -31,13 +27,6 @@ export function cutMiddle(text: string, most: number, kept?: Kept): string {
     .replace(/^[\udc00-\udfff]/, '');
   const leftOut = total - utf8.encode(head + tail).length;
   return `${head}${markWith(leftOut)}${tail}`;
-}
-
-/** How a text that is cut says what became of the whole. */
-export function where(kept: Kept | undefined): string {
-  if (kept === undefined) return '';
-  if ('handle' in kept) return `; stored as ${kept.handle}`;
-  return `; not stored: ${kept.problem.slice(0, PROBLEM_SHOWN)}`;
 }
 
 /** How many characters from there on, in that direction, take so many bytes as JSON at most. */

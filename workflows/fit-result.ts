@@ -1,6 +1,7 @@
+import { type Stored, whereStored } from '../protocol/cut-mark.ts';
 import { isAgentId } from '../protocol/ids.ts';
 import { jsonBytes } from './carried-text.ts';
-import { cutMiddle, isWithin, type Kept, where } from './cut-middle.ts';
+import { cutMiddle, isWithin } from './cut-middle.ts';
 
 /** Shorter texts are not cut: a cut has to leave something to read. */
 const LEAST = 180;
@@ -56,7 +57,7 @@ export function applyCuts<T>(
   result: T,
   { texts, share, losesEntries }: Cuts,
   most: number,
-  keptOf: (text: string) => Kept | undefined = () => undefined,
+  keptOf: (text: string) => Stored | undefined = () => undefined,
 ): T {
   const short =
     texts.length === 0 ? result : (mapTexts(result, (text) => cutMiddle(text, share, keptOf(text))) as T);
@@ -68,7 +69,7 @@ export function fitted<T>(result: T, most: number): T {
   return applyCuts(result, planCuts(result, most), most);
 }
 
-function withoutLast<T>(result: T, most: number, kept: Kept | undefined): T {
+function withoutLast<T>(result: T, most: number, kept: Stored | undefined): T {
   const bytes = jsonBytes(result);
   const longest = longestList(result, bytes);
   if (longest === undefined) return result;
@@ -82,7 +83,7 @@ function withoutLast<T>(result: T, most: number, kept: Kept | undefined): T {
   if (end < 0) return result;
   const first = entries.slice(0, end);
   const left = Array.isArray(list) ? first.map(([, entry]) => entry) : Object.fromEntries(first);
-  const leftOut = `${entries.length - end} of ${entries.length} ${name}${where(kept)}`;
+  const leftOut = `${entries.length - end} of ${entries.length} ${name}${whereStored(kept)}`;
   return { ...result, [name]: left, left_out: leftOut };
 }
 

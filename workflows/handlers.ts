@@ -13,6 +13,7 @@ import type {
 } from '../protocol/index.ts';
 import { INTERNAL_SIGNAL, mailSchema } from '../protocol/internal.ts';
 import {
+  compactSchema,
   eventsQuerySchema,
   explain,
   interruptSchema,
@@ -73,8 +74,9 @@ function registerSignals(agent: AgentState): void {
     },
   );
   // People send these two from Temporal's own tools, often without any argument.
-  accept(SIGNALS.interrupt, interruptSchema.prefault({}), ({ reason }) => {
-    agent.orders.push({ type: 'interrupt', reason: reason ?? 'interrupted by a person' });
+  accept(SIGNALS.interrupt, interruptSchema.prefault({}), ({ reason = 'interrupted by a person', from }) => {
+    const along = from !== undefined && from === agent.identity.parent_id;
+    agent.orders.push({ type: 'interrupt', reason, ...(along ? { along } : {}) });
   });
   accept(SIGNALS.shutdown, shutdownSchema.prefault({}), ({ reason }) => {
     agent.orders.push({ type: 'shutdown', reason: reason ?? 'closed by a person' });
@@ -130,7 +132,7 @@ function registerUpdates(agent: AgentState): void {
             throw refusal({
               code: 'agent_closed',
               message: `agent ${agent.id} is closed`,
-              hint: 'It takes no input until it is resumed.',
+              hint: `Bring it back with: cadre resume ${agent.id}`,
             });
           }
         },
@@ -174,6 +176,11 @@ function registerUpdates(agent: AgentState): void {
     },
     () => requireRoom(agent),
   );
+  define(UPDATES.compact, compactSchema.prefault({}), (): SubmissionAnswer => {
+    agent.conversation.compact = 'requested';
+    agent.conversation.notCompacted = undefined;
+    return { submission_id: agent.nextId('inputs') };
+  });
   define(UPDATES.setNote, setNoteSchema, ({ note }): NoteAnswer => {
     const kept = takeNote(agent, note);
     return { submission_id: agent.nextId('inputs'), thread_note: kept ?? null };
@@ -232,8 +239,8 @@ function registerQueries(agent: AgentState): void {
   setHandler(defineQuery(QUERIES.status), () => agent.view);
   setHandler(defineQuery(QUERIES.tree), () => agent.treeView);
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.items), (payload) => {
-    const { from, to, bytes } = page(itemsQuerySchema, payload);
-    return agent.conversation.page(from, to, bytes);
+    const { from, to, bytes, replaced } = page(itemsQuerySchema, payload);
+    return agent.conversation.page(from, to, bytes, replaced);
   });
   setHandler(defineQuery<unknown, [unknown]>(QUERIES.events), (payload) =>
     agent.events.page(page(eventsQuerySchema, payload).after),

@@ -1,6 +1,9 @@
+import { counted } from '../protocol/counted.ts';
 import type { AgentId, ContentPart, EndedTurn, Item, Status } from '../protocol/index.ts';
 import { textMessage } from '../protocol/items.ts';
+import { INPUT_IDS_KEPT } from '../protocol/messages.ts';
 import { jsonBytes } from './carried-text.ts';
+import { fitted } from './fit-result.ts';
 
 /** Input from a person, a program or another agent. */
 export interface Input {
@@ -15,28 +18,37 @@ export interface ChildNotice {
   turn: number;
   status: EndedTurn['status'];
   text: string;
+  /** It is told with whatever comes next, and is no reason for a turn of its own. */
+  quiet?: true;
 }
 
-type Waiting = { kind: 'input'; input: Input } | { kind: 'notice'; notice: ChildNotice };
+/** `held`: it is from before the agent was closed, and waits for what comes after that. */
+type Waiting = ({ kind: 'input'; input: Input } | { kind: 'notice'; notice: ChildNotice }) & { held?: true };
 
 export interface InboxCarry {
   waiting: Waiting[];
   seen: string[];
   taken: [sender: string, id: string][];
+  /** How many notices were too many to be kept. */
+  missed?: number;
 }
 
-/** How many ids of delivered inputs are remembered, to know a repeated one. */
-const SEEN_KEPT = 2_000;
+/** How many notices wait at most: the oldest make way. */
+const NOTICES_KEPT = 500;
+/** What all of them take together, as JSON: in the input of a new run, and in the conversation. */
+const NOTICES_BYTES = 400_000;
 
 /** What waits for the agent's next model call: kept in order, each delivered once. */
 export class Inbox {
   #waiting: Waiting[];
+  #missed: number;
   readonly #seen: Set<string>;
   /** For each agent that sends, the newest of its inputs that was delivered; those before it were, too. */
   readonly #taken: Map<string, string>;
 
   constructor(carry: InboxCarry = { waiting: [], seen: [], taken: [] }) {
     this.#waiting = [...carry.waiting];
+    this.#missed = carry.missed ?? 0;
     this.#seen = new Set(carry.seen);
     this.#taken = new Map(carry.taken);
   }
@@ -45,7 +57,7 @@ export class Inbox {
   accept(input: Input): boolean {
     if (this.#seen.has(input.id)) return false;
     this.#seen.add(input.id);
-    if (this.#seen.size > SEEN_KEPT) {
+    if (this.#seen.size > INPUT_IDS_KEPT) {
       for (const oldest of this.#seen) {
         this.#seen.delete(oldest);
         break;
@@ -62,6 +74,12 @@ export class Inbox {
 
   announce(notice: ChildNotice): void {
     this.#waiting.push({ kind: 'notice', notice });
+    if (this.#notices.length <= NOTICES_KEPT) return;
+    this.#waiting.splice(
+      this.#waiting.findIndex(({ kind }) => kind === 'notice'),
+      1,
+    );
+    this.#missed++;
   }
 
   /** Takes back what the model has just learnt by another way, such as a wait: that end of that turn, and no other. */
@@ -74,12 +92,29 @@ export class Inbox {
     this.#waiting = this.#waiting.filter((entry) => !isTold(entry));
   }
 
+  /**
+   * The agent was closed, and is back: what waits does not start a turn, and goes before what comes next.
+   *
+   * @returns how many inputs that are
+   */
+  hold(): number {
+    this.#waiting = this.#waiting.map((entry) => ({ ...entry, held: true }));
+    return this.#waiting.filter(({ kind }) => kind === 'input').length;
+  }
+
   get hasInput(): boolean {
-    return this.#waiting.some((entry) => entry.kind === 'input');
+    return this.#waiting.some(({ kind, held }) => kind === 'input' && held !== true);
   }
 
   get hasNotice(): boolean {
-    return this.#waiting.some((entry) => entry.kind === 'notice');
+    return this.#waiting.some(({ kind, held }) => kind === 'notice' && held !== true);
+  }
+
+  /** Whether there is one that may start a turn. */
+  get hasWakingNotice(): boolean {
+    return this.#waiting.some(
+      (entry) => entry.kind === 'notice' && entry.held !== true && entry.notice.quiet !== true,
+    );
   }
 
   /** The newest input of each agent that was delivered, by id. */
@@ -89,23 +124,53 @@ export class Inbox {
 
   /** Takes all that waits, so that one model call sees it together. */
   drain(): Item[] {
-    return this.#waiting.splice(0).map((entry) => {
+    const items = this.#fitting.map((entry): Item => {
       if (entry.kind === 'notice') return { type: 'notice', text: entry.notice.text };
       const { id, content, from } = entry.input;
       // Only ids that the sender itself gave: anybody may write an agent's name into `from`.
       if (from !== undefined && id.startsWith(`${from}#`)) this.#taken.set(from, id);
       return from === undefined ? { type: 'user_message', content } : { type: 'user_message', content, from };
     });
+    const missed = this.#missed;
+    this.#waiting = [];
+    this.#missed = 0;
+    return missed === 0 ? items : [{ type: 'notice', text: tellMissed(missed) }, ...items];
   }
 
   /** About as many as what waits takes in the input of a new run. */
   get bytes(): number {
-    return this.#waiting.reduce((sum, entry) => sum + jsonBytes(entry), 0);
+    return this.#fitting.reduce((sum, entry) => sum + jsonBytes(entry), 0);
+  }
+
+  get #notices(): ChildNotice[] {
+    return this.#waiting.flatMap((entry) => (entry.kind === 'notice' ? [entry.notice] : []));
+  }
+
+  /** What waits, with the texts of notices cut where they are too long together. */
+  get #fitting(): Waiting[] {
+    const texts = fitted(
+      this.#notices.map(({ text }) => text),
+      NOTICES_BYTES,
+    );
+    let next = 0;
+    return this.#waiting.map((entry) => {
+      if (entry.kind === 'input') return entry;
+      return { ...entry, notice: { ...entry.notice, text: texts[next++] ?? '' } };
+    });
   }
 
   get carry(): InboxCarry {
-    return { waiting: this.#waiting, seen: [...this.#seen], taken: [...this.#taken] };
+    return {
+      waiting: this.#fitting,
+      seen: [...this.#seen],
+      taken: [...this.#taken],
+      ...(this.#missed === 0 ? {} : { missed: this.#missed }),
+    };
   }
+}
+
+function tellMissed(count: number): string {
+  return `${counted(count, 'turn')} of your agents ended before that, and are not told one by one: list_active_agents shows how they stand.`;
 }
 
 /** The input that a plain text makes. */

@@ -27,16 +27,20 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
       if (spawn !== undefined && outcome.outcome !== 'refused') tree.expect(spawn);
       if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
-      answer(root, request.from, { request_id: request.request_id, ...outcome });
+      // It runs from the start on, and says so to nobody.
+      if (isToldAsRunning(root, request.agent_id)) emitStatus(root, request.agent_id, 'running');
+      answerSlot(root, request.from, { request_id: request.request_id, ...outcome });
       return;
     }
     case 'cancel_spawn':
       // Who closes while it asks does not know the answer: where it was refused, nothing was counted.
       if (!tree.isUnborn(request.agent_id)) return;
+      if (isToldAsRunning(root, request.agent_id)) emitStatus(root, request.agent_id, 'not_found');
       tree.forget(request.agent_id);
       grant(root, slots.cancelSpawn(request.agent_id));
       return;
     case 'lend':
+      tree.budget.pause(request.agent_id);
       grant(root, slots.lend(request.agent_id));
       return;
     case 'reclaim': {
@@ -44,7 +48,7 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
       // Its turn begins before it can say so.
       if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
-      answer(root, request.from, { request_id: request.request_id, ...outcome });
+      answerSlot(root, request.from, { request_id: request.request_id, ...outcome });
       return;
     }
     case 'release':
@@ -60,6 +64,12 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       for (const id of tree.ids.filter((id) => isBelow(id, request.agent_id))) bury(root, id);
       return;
   }
+}
+
+/** An agent that is about to start, and need not wait for a slot. Of its own children the root tells when they have. */
+function isToldAsRunning({ id: root, tree }: AgentState, id: AgentId): boolean {
+  const report = tree?.report(id);
+  return report?.seq === 0 && report.view.status === 'running' && report.view.parent_id !== root;
 }
 
 /** So long nobody looks again whether those that hold slots still run. */
@@ -123,7 +133,8 @@ export function recordReport(root: AgentState, report: Report): { statusChanged:
     // Not for anything else that it says: it may have been given a slot for its next turn meanwhile.
     grant(root, tree.slots.turnEnded(id));
   }
-  if (ended !== undefined && root.settings.limits.wake_parent && view.parent_id !== undefined) {
+  const wakes = ended !== undefined && ended.along !== true && root.settings.limits.wake_parent;
+  if (wakes && view.parent_id !== undefined) {
     // The root may not settle in between, though it hears of this end first.
     tree.wakes(view.parent_id, view.updated_at);
   }
@@ -166,11 +177,11 @@ function claimOf(request: Extract<SlotRequest, { request_id: string }>): Claim {
 function grant(root: AgentState, claims: Claim[]): void {
   for (const claim of claims) {
     root.tree?.granted(claim.agent, Date.now());
-    answer(root, claim.agent, { request_id: claim.requestId, outcome: 'granted' });
+    answerSlot(root, claim.agent, { request_id: claim.requestId, outcome: 'granted' });
   }
 }
 
-function answer(root: AgentState, to: AgentId, message: SlotAnswer): void {
+export function answerSlot(root: AgentState, to: AgentId, message: SlotAnswer): void {
   if (to === root.id) root.slotAnswers.answer(message);
   else root.outbox.post(to, { type: 'slot_answer', answer: message });
 }

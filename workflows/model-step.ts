@@ -33,6 +33,7 @@ export async function takeStep(agent: AgentState, final: boolean): Promise<Model
     const answer = await callModel(request, agent.settings, summary);
     conversation.appendKnown(answer.items);
     standing.used(answer.usage, Date.now());
+    if (answer.nearly_full) conversation.compact ??= 'window';
     emitAnswer(agent, answer);
     return answer;
   } catch (error) {

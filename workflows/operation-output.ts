@@ -1,8 +1,9 @@
+import type { Stored } from '../protocol/cut-mark.ts';
 import { bytesWithin } from '../protocol/output-size.ts';
 import { problemOf, storeOutputs } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { jsonBytes } from './carried-text.ts';
-import { cutMiddle, type Kept } from './cut-middle.ts';
+import { cutMiddle } from './cut-middle.ts';
 import { applyCuts, planCuts } from './fit-result.ts';
 
 /** As much goes into one activity, whatever other agents have said. */
@@ -28,8 +29,8 @@ export async function outputOf(agent: AgentState, result: unknown): Promise<stri
   return JSON.stringify(applyCuts(result, cuts, most, (text) => kept.get(text)));
 }
 
-async function store(texts: string[]): Promise<Map<string, Kept>> {
-  const kept = new Map<string, Kept>();
+async function store(texts: string[]): Promise<Map<string, Stored>> {
+  const kept = new Map<string, Stored>();
   for (const batch of batches(texts)) {
     const stored = await storeBatch(batch);
     for (const [index, text] of batch.entries()) {
@@ -40,7 +41,7 @@ async function store(texts: string[]): Promise<Map<string, Kept>> {
 }
 
 /** Never fails: without the whole, the model goes on with what it is shown. */
-async function storeBatch(batch: string[]): Promise<Kept[]> {
+async function storeBatch(batch: string[]): Promise<Stored[]> {
   try {
     const { stored } = await storeOutputs({ texts: batch.map((text) => cutMiddle(text, STORED_TOGETHER)) });
     return stored;

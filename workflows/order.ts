@@ -4,8 +4,11 @@ import { jsonBytes } from './carried-text.ts';
 /** What handlers leave for the agent to act on. */
 export type Order =
   | { type: 'mail'; mail: Mail }
-  /** `forInput`: some that has come means to go before what the agent does; a turn that has not begun takes it along. */
-  | { type: 'interrupt'; reason: string; forInput?: true }
+  /**
+   * `forInput`: some that has come means to go before what the agent does; a turn that has not begun takes it along.
+   * `along`: its parent was interrupted, and passes that on.
+   */
+  | { type: 'interrupt'; reason: string; forInput?: true; along?: true }
   | { type: 'operate'; id: string; request: Operate }
   /** Of an agent that this one has started: that life of it has come to an abrupt end. */
   | { type: 'death'; id: AgentId; life: number; reason: string }

@@ -53,7 +53,7 @@ async function untilUpdatesAreAnswered(): Promise<void> {
 function follow(agent: AgentState, order: Order): void {
   switch (order.type) {
     case 'interrupt':
-      interruptTurn(agent, order.reason, order.forInput);
+      interruptTurn(agent, order);
       return;
     case 'shutdown':
       beginClosing(agent, order.reason, false);
@@ -109,6 +109,8 @@ function read(agent: AgentState, mail: Mail): void {
       return;
     }
     case 'lookup_answer':
+      // At once: what comes with the answer may be the end of one of them, and nobody would know whose it is.
+      for (const { report } of mail.answer.found) if (report !== undefined) agent.children.apply(report);
       agent.lookupAnswers.answer(mail.answer);
       return;
     case 'unwatch':

@@ -4,7 +4,8 @@ import { problemOf, resolveRole } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { Stoppable } from './stoppable.ts';
 import type { Surface } from './surface.ts';
-import { endTurn, stoppedBefore } from './turn-bounds.ts';
+import { endedBefore, endTurn } from './turn-bounds.ts';
+import { stopped } from './turn-limits.ts';
 
 /** What its role makes of the settings of a root; a child's were resolved by its parent. */
 export async function applyRole(self: AgentState, surface: Surface): Promise<void> {
@@ -22,7 +23,7 @@ export async function applyRole(self: AgentState, surface: Surface): Promise<voi
     self.running = undefined;
     // An interrupt ends the turn that waits for the role, and not the reading of it, which the next turn needs.
     if (self.closing === undefined && running.stopReason !== undefined && self.inbox.hasInput) {
-      endTurn(self, stoppedBefore(self, running));
+      endTurn(self, endedBefore(self, stopped(self, running)));
     }
   }
   const { answer } = resolved;

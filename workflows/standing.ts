@@ -22,13 +22,15 @@ export interface StandingCarry {
   /** What the turn has come to that goes on only until those below have settled. */
   settling?: TurnOutcome;
   /** How it stood before it was closed. */
-  before_close?: { status: Status; message?: string };
+  before_close?: Pick<StandingCarry, 'status' | 'message' | 'code'>;
 }
 
 /** Why an agent counts as lost, unless more is known. */
 export const OUTSIDE = 'ended from outside';
 /** Why a turn was interrupted whose agent was ended like that, once it is back. */
 export const CUT_OFF = `the agent was ${OUTSIDE}`;
+/** Why an agent counts as interrupted that was ended while its first turn waited to begin. */
+export const NEVER_BEGUN = 'the agent was closed before its first turn';
 
 /** How an agent stands: its status and what is shown beside it. */
 export class Standing {
@@ -135,22 +137,27 @@ export class Standing {
   close(keepStatus: boolean, reason: string, now: number): void {
     this.waitingFor = undefined;
     this.currentTool = undefined;
-    const { status, message } = this.#state;
-    this.#update(now, { before_close: { status, ...(message === undefined ? {} : { message }) } });
+    const { status, message, code } = this.#state;
+    const said = { ...(message === undefined ? {} : { message }), ...(code === undefined ? {} : { code }) };
+    this.#update(now, { before_close: { status, ...said } });
     // The last answer stays readable beside `shutdown`.
     if (!keepStatus || !this.isFinal) this.#enter('shutdown', this.#state.message ?? reason, undefined, now);
     this.#update(now, { closed: true });
   }
 
-  /** It goes on where it was when it closed; a turn that was cut off counts as interrupted. */
-  reopen(now: number): void {
+  /**
+   * It goes on where it was when it closed; a turn that was cut off counts as interrupted.
+   *
+   * @param waited whether there was input that no turn has begun with
+   */
+  reopen(now: number, waited = false): void {
     const { before_close: before, ...rest } = this.#state;
     this.#state = { ...rest, closed: false };
-    const status = before?.status ?? this.#state.status;
+    const { status, message, code } = before ?? this.#state;
     if (status === 'running') this.#enter('interrupted', CUT_OFF, undefined, now);
-    else if (status === 'shutdown') this.#enter('interrupted', this.#state.message, undefined, now);
-    else
-      this.#enter(status, before === undefined ? this.#state.message : before.message, this.#state.code, now);
+    else if (status === 'pending_init' && waited) this.#enter('interrupted', NEVER_BEGUN, undefined, now);
+    else if (status === 'shutdown') this.#enter('interrupted', message, undefined, now);
+    else this.#enter(status, message, code, now);
   }
 
   used(usage: Usage, now: number): void {

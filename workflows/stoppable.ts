@@ -11,6 +11,7 @@ export class Stoppable {
   readonly overdue = new Trigger<undefined>();
   #reason: string | undefined;
   #limit: ErrorCode | undefined;
+  #isAlong = false;
 
   /** Why it is being stopped; undefined while it is not. */
   get stopReason(): string | undefined {
@@ -22,11 +23,20 @@ export class Stoppable {
     return this.#limit;
   }
 
-  /** @param limit the code of the limit that was reached; none when somebody stops it */
-  stop(reason: string, limit?: ErrorCode): void {
+  /** Whether it is being stopped since the parent of its agent was interrupted. */
+  get isAlong(): boolean {
+    return this.#isAlong;
+  }
+
+  /**
+   * @param limit the code of the limit that was reached; none when somebody stops it
+   * @param along the parent of its agent was interrupted, and passes that on
+   */
+  stop(reason: string, limit?: ErrorCode, along = false): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#limit = limit;
+    this.#isAlong = along;
     this.scope.cancel();
     void CancellationScope.nonCancellable(async () => {
       await sleep(STOP_MS);

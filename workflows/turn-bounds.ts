@@ -1,6 +1,4 @@
 import type { AgentState } from './agent-state.ts';
-import type { Stoppable } from './stoppable.ts';
-import { stopped } from './turn-limits.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
 export function startTurn(self: AgentState): void {
@@ -9,11 +7,11 @@ export function startTurn(self: AgentState): void {
   self.emit({ type: 'turn.started', turn: self.standing.turn });
 }
 
-/** A turn that was stopped before its first model call: what it was for stands in the conversation. */
-export function stoppedBefore(self: AgentState, running: Stoppable): TurnOutcome {
+/** A turn that has ended before its first model call: what it was for stands in the conversation. */
+export function endedBefore(self: AgentState, outcome: TurnOutcome): TurnOutcome {
   self.conversation.append(...self.inbox.drain());
   startTurn(self);
-  return stopped(self, running);
+  return outcome;
 }
 
 /** Puts the end of a turn where people, the model, and whoever has the agent work see it. */
@@ -38,7 +36,8 @@ export function endTurn(self: AgentState, outcome: TurnOutcome): void {
       break;
   }
   self.emitOwnStatus();
-  self.ended = { turn, status, message, duration_ms };
+  const along = outcome.status === 'interrupted' && outcome.along === true;
+  self.ended = { turn, status, message, duration_ms, ...(along ? { along } : {}) };
   // One that closes says so, and this with it, when what is below has closed.
   if (self.closing === undefined) self.report();
 }

@@ -1,5 +1,5 @@
 import { counted } from '../protocol/counted.ts';
-import type { BudgetRefusal, ErrorCode } from '../protocol/index.ts';
+import type { BudgetRefusal, ErrorBody, ErrorCode } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 import { takeStep, textOf } from './model-step.ts';
 import { StepUnderWay } from './step-under-way.ts';
@@ -26,12 +26,16 @@ export async function outOfTokens(
 ): Promise<TurnOutcome> {
   const { outcome, holder, used, limit } = refusal;
   const isShare = holder !== agent.identity.session_id;
+  const rest = used < limit ? ', and the rest is kept for steps under way and last reports' : '';
   const message = isShare
-    ? `The limit of ${limit} tokens for ${holder} and all agents below it was reached: ${used} are used (max_tokens of its role, or agents.max_child_tokens).`
-    : `The limit of ${limit} tokens was reached: ${used} are used (agents.max_tokens).`;
+    ? `The limit of ${limit} tokens for ${holder} and all agents below it was reached: ${used} are used${rest} (max_tokens of its role, or agents.max_child_tokens).`
+    : `The limit of ${limit} tokens was reached: ${used} are used${rest} (agents.max_tokens).`;
   const code = 'limit_tokens';
   if (outcome === 'stop') {
-    const why = 'What is kept for a last report is used up, too, so none was asked for.';
+    const why =
+      used < limit
+        ? `What is left does not hold a report of this agent, so none was asked for.`
+        : 'What is kept for a last report is used up, too, so none was asked for.';
     return { status: 'errored', message: withLastWords(agent, `${message} ${why}`), code };
   }
   return handBack(agent, running, {
@@ -74,11 +78,16 @@ function withHandBack(limit: string, handed: string): string {
   return `${limit} ${handed === '' ? 'The report that was asked for came back empty.' : `Handed back: ${handed}`}`;
 }
 
+/** Ends a turn that has waited in vain for a slot. */
+export function withoutSlot({ message, code }: ErrorBody): TurnOutcome {
+  return { status: 'errored', message, code };
+}
+
 /** Ends a turn that was stopped. A limit of time leaves no time to ask for a report. */
 export function stopped(agent: AgentState, running: Stoppable): TurnOutcome {
   const message = running.stopReason ?? 'interrupted';
-  const { limit: code } = running;
-  if (code === undefined) return { status: 'interrupted', message };
+  const { limit: code, isAlong } = running;
+  if (code === undefined) return { status: 'interrupted', message, ...(isAlong ? { along: true } : {}) };
   return { status: 'errored', message: withLastWords(agent, `${message} No report was asked for.`), code };
 }
 

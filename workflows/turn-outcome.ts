@@ -4,4 +4,5 @@ import type { ErrorCode } from '../protocol/index.ts';
 export type TurnOutcome =
   | { status: 'completed'; message: string }
   | { status: 'errored'; message: string; code: ErrorCode }
-  | { status: 'interrupted'; message: string };
+  /** `along`: since its parent was interrupted. */
+  | { status: 'interrupted'; message: string; along?: true };

@@ -4,6 +4,7 @@ import type { AgentState } from './agent-state.ts';
 import { shouldContinueAsNew } from './continue-as-new.ts';
 import { deliverInputs, takeStep, textOf } from './model-step.ts';
 import { askBudget } from './operations/budget.ts';
+import { compact, compactIfDue } from './operations/compact.ts';
 import { untilSettledBelow, waitsForThoseBelow } from './settling.ts';
 import { StepUnderWay } from './step-under-way.ts';
 import { Stoppable } from './stoppable.ts';
@@ -73,13 +74,20 @@ async function takeSteps(agent: AgentState, running: Stoppable): Promise<TurnOut
     if ((await runToolCalls(agent, running)) === 'continue_as_new') return 'continue_as_new';
     if (running.stopReason !== undefined) return stopped(agent, running);
     if (shouldContinueAsNew(agent)) return 'continue_as_new';
-    deliverInputs(agent);
     const { max_steps: most } = agent.settings.limits;
-    if (agent.standing.step >= most) return outOfSteps(agent, running, most);
-    const refusal = await askBudget(agent);
+    const hasSteps = agent.standing.step < most;
+    const refusal = hasSteps ? await askBudget(agent) : undefined;
+    // Shorter, it may go on in a new run now.
+    if (hasSteps && refusal === undefined && (await compactIfDue(agent))) continue;
+    deliverInputs(agent);
+    if (!hasSteps) return outOfSteps(agent, running, most);
     if (refusal !== undefined) return outOfTokens(agent, running, refusal);
     const answer = await takeStep(agent, false);
-    if ('status' in answer) return answer;
+    if ('status' in answer) {
+      const isFull = answer.status === 'errored' && answer.code === 'context_full';
+      if (isFull && (await compact(agent, 'window'))) continue;
+      return answer;
+    }
     if (answer.calls.length > 0) {
       agent.step = new StepUnderWay(answer.calls);
       continue;

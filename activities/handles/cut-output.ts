@@ -1,10 +1,8 @@
+import { cutMark, type Stored } from '../../protocol/cut-mark.ts';
 import { bytesWithin, estimateTokens } from '../../protocol/output-size.ts';
 
 /** How far from the exact middle a cut may move to fall between two lines. */
 const LINE_SEARCH = 0.2;
-
-/** Where the whole is: behind a handle (or at least its first bytes), or nowhere, and why. */
-export type Stored = { handle: string; onlyBytes?: number } | { problem: string };
 
 /** Whether a text is over the limit, and by that needs a handle. */
 export function isTooLong(text: string, limitTokens: number): boolean {
@@ -27,15 +25,9 @@ export function cutOutput(text: string, limitTokens: number, stored: Stored): st
 export function joinCut(head: Buffer, tail: Buffer, total: number, stored: Stored): string {
   const before = head.subarray(0, headEnd(head));
   const after = tail.subarray(tailStart(tail));
-  const notice = describeCut(total - before.length - after.length, stored);
-  return `${before.toString()}\n${notice}\n${after.toString()}`;
-}
-
-function describeCut(leftOut: number, stored: Stored): string {
-  const amount = `about ${estimateTokens(leftOut)} tokens (${leftOut} bytes) left out`;
-  if ('problem' in stored) return `[… ${amount}; the whole could not be stored: ${stored.problem} …]`;
-  const whole = stored.onlyBytes === undefined ? 'the whole output' : `its first ${stored.onlyBytes} bytes`;
-  return `[… ${amount}; stored as ${stored.handle}: ${whole} …]`;
+  const leftOut = total - before.length - after.length;
+  const mark = cutMark(`about ${estimateTokens(leftOut)} tokens (${leftOut} bytes)`, stored);
+  return `${before.toString()}${mark}${after.toString()}`;
 }
 
 /** The end of the last line, if one ends near; else of the last whole character. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { Stored } from '../../protocol/cut-mark.ts';
 import { bytesWithin } from '../../protocol/output-size.ts';
-import { joinCut, type Stored } from './cut-output.ts';
+import { joinCut } from './cut-output.ts';
 import { createDraft, keepDraft } from './handle-store.ts';
 
 /** More than this of one output is not stored, so that a command cannot fill the disk. */

@@ -1,4 +1,5 @@
 import { CadreError, type ProviderSettings, REHEARSAL_PROVIDER } from '../../protocol/index.ts';
+import { scriptModels } from '../../protocol/script-models.ts';
 import { type Endpoint, type Environment, endpointOf } from './providers/endpoint.ts';
 import { HttpProvider } from './providers/http-provider.ts';
 import { ModelList } from './providers/list.ts';
@@ -40,7 +41,7 @@ export class ModelProviders {
 
   /** The models that a provider offers; throws `ModelError` when it has to be asked and does not answer. */
   async models(name: string, configured: ConfiguredProviders): Promise<string[]> {
-    if (isScripted(name, configured)) return configured[name]?.models ?? [name];
+    if (isScripted(name, configured)) return scriptModels(name, configured[name]);
     return this.#list.offered(this.#endpoint(name, configured));
   }
 

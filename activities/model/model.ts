@@ -1,11 +1,14 @@
 import { TemporalFailure } from '@temporalio/common';
-import type {
-  AgentContext,
-  ModelAnswer,
-  ModelRequest,
-  PlannedCall,
-  SessionSettings,
-  ToolCall,
+import {
+  type AgentContext,
+  contextWindow,
+  isNearlyFull,
+  type ModelAnswer,
+  type ModelRequest,
+  type PlannedCall,
+  type SessionSettings,
+  type ToolCall,
+  type Usage,
 } from '../../protocol/index.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
@@ -15,6 +18,7 @@ import { asCadreError, toFailure } from './model-error.ts';
 import type { ModelProviders } from './model-providers.ts';
 import type { ModelCall } from './providers/provider.ts';
 import { RetryTime } from './retry-time.ts';
+import { summarise } from './summarise.ts';
 import { TextTail } from './text-tail.ts';
 import { declarationOf } from './tool-schemas.ts';
 
@@ -84,16 +88,29 @@ async function answer(
     deps.instructionsFor(shown, new Set(offered.map((tool) => tool.name))),
   ]);
   const tools = final ? [] : offered;
-  const reply = await provider.complete(
-    { ...callOf(agent, session), instructions, items, tools: tools.map(declarationOf) },
-    { signal, onDelta },
-  );
+  const call = {
+    ...callOf(agent, session),
+    cache_key: shown.agent_id,
+    instructions,
+    items,
+    tools: tools.map(declarationOf),
+  };
+  if (request.summary) return { ...(await summarise(provider, call, signal)), calls: [] };
+  const reply = await provider.complete(call, { signal, onDelta });
   deps.conversations.append(pointer.agent_id, reply.items);
   const calls = reply.items.filter((item) => item.type === 'tool_call');
   return {
     ...reply,
     calls: calls.map((call) => (final ? tooLate(call) : deps.planCall(agent, session, call))),
+    ...(isFull(agent, session, reply.usage) ? { nearly_full: true } : {}),
   };
+}
+
+/** What the call took is what the conversation is by now, but for what the tools are about to add. */
+function isFull({ settings }: AgentContext, session: SessionSettings, usage: Usage): boolean {
+  const { provider, model } = settings;
+  const window = contextWindow(provider, session.model_providers[provider], model);
+  return isNearlyFull(usage.input_tokens + usage.output_tokens, window);
 }
 
 /** This call was to bring an answer only: the turn has no steps left. */

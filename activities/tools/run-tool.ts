@@ -1,6 +1,7 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { CancelledFailure } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import type { Stored } from '../../protocol/cut-mark.ts';
 import {
   type AgentId,
   CadreError,
@@ -12,7 +13,7 @@ import {
   type ToolAnswer,
   type ToolRequest,
 } from '../../protocol/index.ts';
-import { cutOutput, isTooLong, type Stored } from '../handles/cut-output.ts';
+import { cutOutput, isTooLong } from '../handles/cut-output.ts';
 import { storeOutput } from '../handles/handle-store.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';

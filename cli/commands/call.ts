@@ -48,5 +48,7 @@ function requireObject(text: string): void {
 }
 
 function refusalOf(tool: string, output: string): ErrorBody {
-  return fullError(refusalIn(output) ?? { code: 'tool_failed', message: `${tool}: ${output}` });
+  const { hint, ...error } = refusalIn(output) ?? { code: 'tool_failed', message: `${tool}: ${output}` };
+  // A model resumes an agent with a tool, a person with a command.
+  return fullError(hint === undefined || error.code === 'agent_closed' ? error : { ...error, hint });
 }

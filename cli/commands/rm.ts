@@ -9,14 +9,15 @@ export default function rm(invocation: Invocation, [reference]: [string]): Promi
   return atAgent(invocation, reference, async (place, id) => {
     const removed = await place.link
       .reach((client) => client.remove(id))
-      .catch((error: unknown): AgentId[] => {
-        // Temporal may have forgotten it long ago.
-        if (isMissing(error) && place.rollouts.pathOf(sessionOf(id)) !== undefined) return [];
+      .catch(async (error: unknown): Promise<AgentId[]> => {
+        // Somebody else, or retention, was quicker: what is left is here.
+        const isHere = place.rollouts.pathOf(sessionOf(id)) !== undefined || (await place.knows(id));
+        if (isMissing(error) && isHere) return [];
         throw error;
       });
     await place.files.remove(id);
     const rollout = await place.rollouts.remove(id);
-    const what = removed.length === 0 ? `the rollout of ${id}` : removed.join(', ');
+    const what = removed.length === 0 ? `what was left of ${id} here` : removed.join(', ');
     invocation.output.result({ removed, rollout }, `removed ${what}`);
     return EXIT.done;
   });

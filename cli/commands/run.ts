@@ -55,7 +55,7 @@ export default async function run(
   const cwd = folderOf(resolve(options.cwd ?? invocation.cwd));
   const outputSchema = options.outputSchema === undefined ? undefined : readSchema(options.outputSchema);
   if (options.output !== undefined) checkWritable(resolve(options.output));
-  const images = await Promise.all((options.image ?? []).map((path) => imageOf(resolve(path))));
+  const images = await Promise.all((options.image ?? []).map(imageOf));
   const { config } = await invocation.loadConfig(flagsOf(options), cwd);
   const task = await readText(text, 'The task');
   const role = options.agent ?? 'default';
@@ -192,14 +192,18 @@ function unwritable(path: string, cause?: unknown): CadreError {
 
 /** What the model could not be shown is found out before the work. */
 async function imageOf(path: string): Promise<string> {
-  const { checkImage } = await import('../../worker/preflight.ts');
-  await checkImage(path).catch((error: unknown) => {
-    throw new CadreError('usage', `--image: ${path}: ${error instanceof Error ? error.message : error}.`, {
-      hint: 'Name an image that exists; the agent reads other files itself when the task names them.',
-      cause: error,
+  if (/^(https?|data):/i.test(path)) {
+    throw new CadreError('usage', `--image takes a file, and ${path.slice(0, 60)} is an address.`, {
+      hint: 'Name a PNG, JPEG, GIF or WebP file; an address may stand in the task.',
     });
+  }
+  const { imageProblem } = await import('../../worker/preflight.ts');
+  const whole = resolve(path);
+  const problem = imageProblem(whole);
+  if (problem === undefined) return whole;
+  throw new CadreError('usage', `--image: ${whole}: ${problem}.`, {
+    hint: 'Name a PNG, JPEG, GIF or WebP file; the agent reads other files itself when the task names them.',
   });
-  return path;
 }
 
 function kindOf(path: string): 'folder' | 'file' | undefined {

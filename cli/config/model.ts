@@ -1,5 +1,6 @@
 import { CadreError } from '../../protocol/errors.ts';
 import { acceptedEfforts } from '../../protocol/reasoning-efforts.ts';
+import { scriptModels } from '../../protocol/script-models.ts';
 import { DEFAULT_OPENAI_MODEL } from '../../protocol/settings.ts';
 import { closestName } from './closest-key.ts';
 import type { ProviderChoice } from './provider.ts';
@@ -30,8 +31,8 @@ export async function chooseModel(
       : (config.model_aliases[config.model] ?? config.model);
   checkOffered(model, config.agents.allowed_models, 'agents.allowed_models');
   const { name, settings } = choice;
-  checkOffered(model, settings.models, `model_providers.${name}.models`);
-  if (settings.script !== undefined && settings.models === undefined) checkPlayed(model, name);
+  if (settings.script !== undefined) checkPlayed(model, choice);
+  else checkOffered(model, settings.models, `model_providers.${name}.models`);
   checkEffort(config.reasoning_effort, choice, model);
   return model;
 }
@@ -39,7 +40,7 @@ export async function chooseModel(
 async function defaultModel(choice: ProviderChoice, list: ListModels): Promise<string> {
   const { name, settings } = choice;
   if (name === 'rehearsal') return 'rehearsal';
-  if (settings.script !== undefined) return settings.models?.[0] ?? name;
+  if (settings.script !== undefined) return scriptModels(name, settings)[0] ?? name;
   const isOpenai =
     name === 'openai' && (settings.base_url === undefined || isOpenaiAddress(settings.base_url));
   if (isOpenai && settings.models === undefined) return DEFAULT_OPENAI_MODEL;
@@ -63,12 +64,16 @@ function checkOffered(model: string, offered: readonly string[] | undefined, key
   });
 }
 
-/** A script has one model, of its provider's name, unless the configuration lists others; so it is for sub-agents. */
-function checkPlayed(model: string, name: string): void {
-  if (model === name) return;
-  throw new CadreError('unknown_model', `the model ${model} is not that of the script of ${name}: ${name}`, {
-    hint: `Take --model ${name}, or list the other in model_providers.${name}.models.`,
-  });
+function checkPlayed(model: string, { name, settings }: ProviderChoice): void {
+  const played = scriptModels(name, settings);
+  if (played.includes(model)) return;
+  throw new CadreError(
+    'unknown_model',
+    `the model ${model} is not among those of the script of ${name}: ${played.join(', ')}`,
+    {
+      hint: `Take --model ${closestName(model, played) ?? played[0]}, or list the other in model_providers.${name}.models.`,
+    },
+  );
 }
 
 function checkEffort(

@@ -1,5 +1,5 @@
 import { refusalIn } from '../../client/refusal.ts';
-import { type AgentEvent, nameOf } from '../../protocol/index.ts';
+import { type AgentEvent, counted, nameOf } from '../../protocol/index.ts';
 import { oneLine } from '../terminal-text.ts';
 import { decisionText } from './decision-text.ts';
 
@@ -38,6 +38,8 @@ function eventText(event: AgentEvent): string | undefined {
       return `${oneLine(decisionText(event), 200)} (${event.approval_id})`;
     case 'input.rejected':
       return `${event.signal} was rejected: ${event.reason}`;
+    case 'conversation.compacted':
+      return `compacted: a summary stands for ${counted(event.replaced, 'item')}`;
     case 'warning':
       return `warning: ${oneLine(event.text, 200)}`;
     default:

@@ -1,4 +1,4 @@
-import { type Item, plainText } from '../../protocol/index.ts';
+import { counted, type Item, plainText } from '../../protocol/index.ts';
 
 /** One element of a conversation as text for people. */
 export function itemText(item: Item): string {
@@ -15,6 +15,8 @@ export function itemText(item: Item): string {
       return block(`output [${item.call_id}]${item.success ? '' : ' (failed)'}`, item.output);
     case 'notice':
       return block('notice', item.text);
+    case 'summary':
+      return block(`summary of ${counted(item.replaced.items, 'earlier item')}`, item.text);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   serves,
   stopCodecServer,
 } from '../../server/codec-process.ts';
+import { keyFingerprints } from '../../server/key-fingerprints.ts';
 import { ProcessLock } from '../../server/process-lock.ts';
 import { liveRecord, lives, readRecord, type ServerRecord } from '../../server/record.ts';
 import type { Config } from '../config/schema.ts';
@@ -32,7 +33,8 @@ export interface Encryption {
 
 /**
  * Sees to it that a codec server runs beside the embedded server and has this command's keys; it is not waited for.
- * One that lacks a key, as a command without keys has started it, gives way to one that has it.
+ * One that lacks a key, as a command without keys has started it, or that has another one of the same id, gives way to
+ * one that has it.
  */
 export async function ensureCodecServer(
   home: string,
@@ -41,7 +43,7 @@ export async function ensureCodecServer(
 ): Promise<void> {
   if (server.codec === undefined) return;
   const running = await runningCodecServer(home);
-  if (running !== undefined && serves(running, server, keyIds(keys))) return;
+  if (running !== undefined && serves(running, server, keyFingerprints(keys))) return;
   // Not in the folder of whoever types the command, nor with what stands in its repository.
   const options = Object.entries(config ?? {}).flatMap(([name, value]) => [
     '-c',
@@ -61,10 +63,10 @@ export async function codecServerOf(
   server: ServerRecord,
   keys: KeyRing | undefined,
 ): Promise<CodecServerRecord | undefined> {
-  const ids = keyIds(keys);
+  const fingerprints = keyFingerprints(keys);
   for (const end = Date.now() + START_MS; server.codec !== undefined; await sleep(TURN_MS)) {
     const running = await runningCodecServer(home);
-    if (running !== undefined && serves(running, server, ids)) return running;
+    if (running !== undefined && serves(running, server, fingerprints)) return running;
     if (Date.now() > end) return undefined;
   }
   return undefined;
@@ -76,14 +78,15 @@ export async function serveBeside(
   keys: KeyRing | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const place = await takePlace(home, keyIds(keys), signal);
+  const place = await takePlace(home, keyFingerprints(keys), signal);
   if (place === undefined) return;
   const { lock, server } = place;
   const { startCodecServer } = await import('../../codec/codec-server.ts');
   const port = Number(new URL(server.codec).port);
   try {
     const served = await startCodecServer({ keys, port, origins: originsOf(server.ui) });
-    await recordCodecServer(home, { url: served.url, ui: server.ui, keys: keyIds(keys) });
+    const has = { keys: keyIds(keys), fingerprints: keyFingerprints(keys) };
+    await recordCodecServer(home, { url: served.url, ui: server.ui, ...has });
     await untilAlone(home, server, signal);
     await forgetCodecServer(home);
     await served.close();
@@ -103,14 +106,14 @@ type Watched = ServerRecord & { codec: string };
 /** Undefined where there is no server, or one beside it that has all that this one has. */
 async function takePlace(
   home: string,
-  keys: readonly string[],
+  fingerprints: readonly string[],
   signal: AbortSignal,
 ): Promise<{ lock: ProcessLock; server: Watched } | undefined> {
   for (const end = Date.now() + START_MS; Date.now() < end && !signal.aborted; await sleep(TURN_MS)) {
     const server = await liveRecord(home);
     if (!isWatched(server)) return undefined;
     const running = await runningCodecServer(home);
-    if (running !== undefined && serves(running, server, keys)) return undefined;
+    if (running !== undefined && serves(running, server, fingerprints)) return undefined;
     const lock = await ProcessLock.acquire(codecLockPath(home));
     if (lock !== undefined) return { lock, server };
     await stopCodecServer(home);

@@ -20,6 +20,7 @@ test.each([
   ['temporal_unreachable', 69],
   ['model_unreachable', 69],
   ['interrupted', 130],
+  ['ended_from_outside', 1],
   ['internal', 1],
 ] as const)('a command that fails with %s ends with %i', (code, exitCode) => {
   expect(exitCodeOfError(code)).toBe(exitCode);

@@ -11,6 +11,11 @@ test.each([
   [['-i', 'empty.png'], 'usage', 'empty.png: it is not a PNG, JPEG, GIF or WebP image.'],
   [['-i', 'notes.txt', '--queue', 'q'], 'usage', 'notes.txt: it is not'],
   [['-i', 'notes.txt'], 'usage', 'notes.txt: it is not a PNG, JPEG, GIF or WebP image.'],
+  [
+    ['-i', 'https://example.com/a.png'],
+    'usage',
+    '--image takes a file, and https://example.com/a.png is an address.',
+  ],
   [['-i', 'large.png'], 'usage', 'large.png: it is larger than 10 MiB.'],
 ])('%j is refused before anything starts', async (args, code, message) => {
   const { cadre, folder } = commandLine({

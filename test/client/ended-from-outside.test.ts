@@ -50,6 +50,24 @@ test('the tree of an ended root shows who runs on below it, and who does so no l
   await cadre.get(session.id).close();
 });
 
+test('the tree of an agent below the root is what the agent itself answers, until it is ended', async () => {
+  const session = await deepSession(worker());
+  const child = cadre.get(session.idOf('default-1'));
+  const tree = await child.tree();
+  expect(tree).toEqual(await session.agent('default-1').query('tree'));
+  expect(tree).toMatchObject({ partial: true, agents: [{ closed: false }, { status: 'running' }] });
+  await session.agent('default-1').terminate('by a person');
+  // The root ends what is left below it.
+  await eventually(async () => {
+    const { agents } = await child.tree();
+    expect(agents).toMatchObject([
+      { agent_id: child.id, status: 'errored', closed: true },
+      { agent_id: session.idOf('default-1/default-1'), status: 'errored', closed: true },
+    ]);
+  });
+  await cadre.get(session.id).close();
+});
+
 test('closing an ended root closes what it has left, leaf first; a second time there is nothing to close', async () => {
   const session = await orphaned();
   const [child, leaf] = idsOf(session);
@@ -99,4 +117,26 @@ test('closing a root that was deleted closes what it has left; where nothing is 
     expect(cadre.get(session.id).close()).rejects.toMatchObject({ code: 'agent_not_found' }),
   );
   worker().forget(session.id);
+});
+
+test('an agent that was ended has a code of its own for whoever waits for its result', async () => {
+  const session = await orphaned();
+  await expect(cadre.get(session.id).result()).rejects.toMatchObject({
+    code: 'ended_from_outside',
+    hint: expect.stringContaining(`cadre resume ${session.id} --recursive`),
+  });
+  await cadre.get(session.id).close();
+});
+
+test('a child that was ended before its root closed comes back with it, and what was open below it', async () => {
+  const session = await deepSession(worker());
+  const root = cadre.get(session.id);
+  await session.agent('default-1').terminate('by a person');
+  await root.wait();
+  await root.close();
+  expect(await root.resume({ recursive: true })).toMatchObject({
+    resumed: [session.id, ...idsOf(session)],
+    not_resumed: [],
+  });
+  await root.close();
 });

@@ -1,7 +1,8 @@
-import { Client, Connection, ServiceError } from '@temporalio/client';
+import { Client, Connection, QueryNotRegisteredError, ServiceError } from '@temporalio/client';
 import { expect, inject, test } from 'vitest';
 import { translate, translateAnswer } from '../../client/errors.ts';
-import type { AgentId } from '../../protocol/index.ts';
+import { CadreClient } from '../../client/index.ts';
+import { type AgentId, newRootId } from '../../protocol/index.ts';
 
 const ID = 'a0k3v9x2m4qd7' as AgentId;
 
@@ -47,3 +48,57 @@ test('what Temporal finds too large is the caller’s mistake', async () => {
   expect(error).toMatchObject({ code: 'invalid_arguments', message: expect.stringContaining('too large') });
   await connection.close();
 });
+
+test.each([
+  'Workflow did not register a handler for status. Registered queries: [__stack_trace]',
+  'unknown queryType status. KnownQueryTypes=[__stack_trace]',
+  "Query handler for 'status' expected but not found, and there is no dynamic handler. known queries: [x]",
+])('a workflow that does not know the question is no agent: %s', (message) => {
+  expect(translate(new QueryNotRegisteredError(message, 3), ID)).toMatchObject({
+    code: 'agent_not_found',
+    message: `${ID} is a workflow, but not an agent of Cadre.`,
+  });
+});
+
+test('what is wrong with a question is told as that', () => {
+  expect(translate(new QueryNotRegisteredError('from: expected number', 3), ID)).toMatchObject({
+    code: 'invalid_arguments',
+    message: `agent ${ID} does not answer that: from: expected number`,
+  });
+});
+
+test('an answer that Temporal finds too large is told as that, and not as one of a stranger', async () => {
+  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  const { workflow } = new Client({ connection });
+  const workflowId = `too-large-${Date.now()}`;
+  const handle = await workflow.start('any', { workflowId, taskQueue: 'nobody' });
+  // The server takes as much for a question as for an answer.
+  const refused = await handle.query('status', 'x'.repeat(3_000_000)).catch((error: unknown) => error);
+  expect(translate(refused, ID)).toMatchObject({
+    code: 'internal',
+    message: expect.stringMatching(/answer of agent \S+ is too large for Temporal: .*limit/),
+    hint: expect.stringContaining('limit.blobSize.error'),
+  });
+  await handle.terminate();
+  await connection.close();
+});
+
+test('a list is taken whole, also where a page of it is larger than gRPC takes by default', async () => {
+  const cadre = await CadreClient.connect({ address: inject('temporalAddress') });
+  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  const { workflow } = new Client({ connection });
+  const session = newRootId(Date.now(), Math.random);
+  const handles = await Promise.all(
+    ['worker-1', 'worker-2', 'worker-3'].map((name) =>
+      workflow.start('agent', {
+        workflowId: `${session}/${name}`,
+        taskQueue: 'nobody',
+        memo: { note: 'x'.repeat(1_800_000) },
+      }),
+    ),
+  );
+  await expect.poll(() => cadre.list({ session }), { timeout: 30_000 }).toHaveLength(3);
+  await Promise.all(handles.map((handle) => handle.terminate()));
+  await connection.close();
+  await cadre.close();
+}, 60_000);

@@ -49,6 +49,32 @@ test('a closed session is removed with all below it and every run; an open one, 
   await expect.poll(listed, { timeout: 30_000 }).toBe(0);
 }, 150_000);
 
+test('of a session whose root was deleted the rest is removed, once nothing of it runs any more', async () => {
+  const session = await worker.start({
+    script: lines({ root: [spawn('one'), waitForAll, say('ok')], '*': [say('done')] }),
+  });
+  const [root, child] = [cadre.get(session.id), cadre.get(session.idOf('default-1'))];
+  await root.wait();
+  await worker.client.workflowService.deleteWorkflowExecution({
+    namespace: 'default',
+    workflowExecution: { workflowId: root.id },
+  });
+  await expect.poll(() => root.describe().catch((error) => error.code)).toBe('agent_not_found');
+  const listed = async () =>
+    (await cadre.list({ all: true, session: session.id })).map(({ agent_id, closed }) => [agent_id, closed]);
+  await expect.poll(listed, { timeout: 30_000 }).toEqual([[child.id, false]]);
+  await expect(cadre.remove(root.id)).rejects.toMatchObject({
+    code: 'not_permitted',
+    message: expect.stringContaining(child.id),
+  });
+  await root.close();
+  await expect.poll(listed, { timeout: 30_000 }).toEqual([[child.id, true]]);
+  expect(await cadre.remove(root.id)).toEqual([child.id]);
+  await expect.poll(listed, { timeout: 30_000 }).toEqual([]);
+  await expect(cadre.remove(root.id)).rejects.toMatchObject({ code: 'agent_not_found' });
+  worker.forget(session.id);
+}, 150_000);
+
 test('an agent that never was cannot be removed', async () => {
   const id = newRootId(Date.now(), Math.random);
   await expect(cadre.remove(id)).rejects.toMatchObject({ code: 'agent_not_found' });

@@ -189,6 +189,20 @@ test('without a number the whole conversation is forked, and without an input th
   expect(await fork.wait()).toMatchObject({ message: 'answer four' });
 });
 
+test('a fork says how much of the conversation it was given, and that it begins afresh where that is nothing', async () => {
+  const { session, root } = await threeTurns();
+  const { total } = await root.items();
+  const whole = await root.fork({ id: forkId(session) });
+  expect(whole).toMatchObject({ context_mode: 'forked', items_carried: total });
+  const [part, none] = [
+    await root.fork({ id: forkId(session), beforeMessage: 2 }),
+    await root.fork({ id: forkId(session), beforeMessage: 1, input: 'x' }),
+  ];
+  expect(part).toMatchObject({ context_mode: 'forked', items_carried: 2 });
+  expect(part.items_carried).toBe((await part.items()).total);
+  expect(none).toMatchObject({ context_mode: 'fresh', items_carried: 0 });
+});
+
 test('a fork before the first message begins afresh; one beyond the last is an error that counts them', async () => {
   const { session, root } = await threeTurns();
   const fork = await root.fork({ id: forkId(session), beforeMessage: 1 });
@@ -200,6 +214,29 @@ test('a fork before the first message begins afresh; one beyond the last is an e
   for (const beforeMessage of [0, -1, 1.5]) {
     await expect(root.fork({ beforeMessage })).rejects.toMatchObject({ code: 'invalid_arguments' });
   }
+});
+
+test('a fork before a message that a summary has replaced is refused, and told where one may be', async () => {
+  const session = await worker().start({
+    script: ({ summary, turn }) => say(summary ? 'in short' : `${turn} ${'x'.repeat(20_000)}`),
+  });
+  const root = cadre.get(session.id);
+  await session.untilFinal();
+  await root.send('two');
+  await session.untilFinal('root', 2);
+  await root.compact();
+  await root.send('three');
+  await session.untilFinal('root', 3);
+  await expect(root.fork({ beforeMessage: 2 })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    hint: expect.stringContaining('message 3'),
+  });
+  const fork = await root.fork({ id: forkId(session), beforeMessage: 3 });
+  const { items: carried } = await fork.items();
+  expect(carried.map(({ type }) => type)).toEqual(['user_message', 'user_message', 'summary']);
+  const whole: string[] = [];
+  for await (const item of root.wholeConversation()) whole.push(item.type);
+  expect(whole).toEqual(Array(3).fill(['user_message', 'assistant_message']).flat());
 });
 
 test('an agent may be forked while it works: the unfinished answer stays behind', async () => {

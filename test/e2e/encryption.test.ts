@@ -336,7 +336,16 @@ describe('the codec server', () => {
     await sleep(2_000);
     expect((await placeOf(home)).codec_server).toEqual(withKeys.codec_server);
 
-    home.killAll([withKeys.codec_server?.pid ?? 0]);
+    // Another key of the same id has one of its own.
+    await home.run(['ps', ...SEALED], { env: { SEALING: `k1:${keys.k2}` } });
+    const replaced = async () => {
+      const { codec_server: now } = await placeOf(home);
+      return now?.keys.includes('k1') === true && now.pid !== withKeys.codec_server?.pid ? now : undefined;
+    };
+    const other = await vi.waitUntil(replaced, { timeout: 30_000, interval: 200 });
+    expect(filesWith(keys.k2, home.home)).toEqual([]);
+
+    home.killAll([other.pid]);
     expect((await home.run(['server', 'status'])).stdout).toMatch(
       /does not run; `cadre server start` starts it/,
     );

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentView, Item } from '../../protocol/index.ts';
@@ -123,6 +123,8 @@ test('rm removes a closed session, and no open one', async () => {
     hint: expect.stringContaining(`cadre close ${id}`),
   });
   await home.run(['close', id]);
+  const record = join(home.home, 'sessions', `${id}.json`);
+  const kept = readFileSync(record);
   // What has ended below it a moment ago may not be listed yet.
   const { removed } = await home.json<{ removed: string[] }>(['rm', '--last'], { cwd });
   expect(removed).toContain(id);
@@ -130,6 +132,11 @@ test('rm removes a closed session, and no open one', async () => {
   await expect.poll(gone, { timeout: 60_000 }).toBe(3);
   const none = await fails(home, ['status', '--last'], { cwd });
   expect(none).toMatchObject({ code: 3, error: { code: 'agent_not_found' } });
+  // As if it had been deleted with Temporal's own tools.
+  writeFileSync(record, kept);
+  expect(await home.json(['rm', id])).toEqual({ removed: [] });
+  expect(existsSync(record)).toBe(false);
+  expect(await fails(home, ['rm', id])).toMatchObject({ code: 3, error: { code: 'agent_not_found' } });
 }, 150_000);
 
 test('call answers as the model would read it, and a refusal is an error', async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { agentSettingsSchema } from '../../protocol/index.ts';
+import { agentSettingsSchema, depthOf } from '../../protocol/index.ts';
 import { AgentState } from '../../workflows/agent-state.ts';
 import { carriedBytes } from '../../workflows/continue-as-new.ts';
 import { textInput } from '../../workflows/inbox.ts';
 import { agentId, reportOf, SESSION, viewOf } from './agent-views.ts';
 
-function root(): AgentState {
+function agentAt(path: string): AgentState {
   const settings = agentSettingsSchema.parse({
     role: 'default',
     model: 'scripted',
@@ -13,13 +13,15 @@ function root(): AgentState {
     working_directory: '/tmp',
   });
   const source = { kind: 'api' as const };
+  const id = agentId(path);
   const identity = {
-    agent_id: SESSION,
+    agent_id: id,
     session_id: SESSION,
-    depth: 0,
+    depth: depthOf(id),
     source,
     task: 'x',
     search_attributes: [],
+    ...(path === '' ? {} : { parent_id: SESSION }),
   };
   return new AgentState({ identity, settings }, undefined);
 }
@@ -43,6 +45,15 @@ test.each<[string, number, (agent: AgentState) => void]>([
     },
   ],
   [
+    'what children have come to, of which nobody has told the model yet',
+    400_000,
+    ({ inbox }) => {
+      for (let turn = 1; turn <= 20; turn++) {
+        inbox.announce({ child: CHILD, turn, status: 'completed', text: LONG });
+      }
+    },
+  ],
+  [
     'what the root knows of every agent',
     63_900,
     ({ tree }) => {
@@ -59,9 +70,28 @@ test.each<[string, number, (agent: AgentState) => void]>([
     },
   ],
 ])('what goes into a new run counts, whatever it is: %s', (_what, bytes, happen) => {
-  const agent = root();
+  const agent = agentAt('');
   expect(carriedBytes(agent)).toBe(0);
   happen(agent);
   expect(carriedBytes(agent)).toBeGreaterThanOrEqual(bytes);
-  expect(carriedBytes(agent)).toBeLessThan(bytes + 2_000);
+  expect(carriedBytes(agent)).toBeLessThan(bytes + 4_000);
+});
+
+test('what an agent below the root knows of its children counts as much as it takes', () => {
+  const agent = agentAt('worker-7');
+  const children = Array.from({ length: 200 }, (_, index) => agentId(`worker-7/worker-${index + 1}`));
+  for (const id of children) {
+    const view = viewOf(id, { task: 't'.repeat(200), note: 'n'.repeat(1_000) });
+    agent.children.add(id, 'worker', undefined, false, view);
+    agent.children.apply(reportOf(id, 1, { ...view, status: 'completed', message: LONG }));
+  }
+  const taken = JSON.stringify(agent.carry.children).length;
+  expect(carriedBytes(agent)).toBeGreaterThan(taken * 0.9);
+  expect(carriedBytes(agent)).toBeLessThan(600_000);
+  const { carry } = agent;
+  const next = new AgentState(
+    { identity: agent.identity, settings: agent.settings },
+    JSON.parse(JSON.stringify(carry)),
+  );
+  expect(next.treeView.agents.map(({ agent_id: id }) => id)).toEqual([agent.id, ...children]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nextLife } from '../../protocol/lives.ts';
 import { Children } from '../../workflows/children.ts';
-import { agentId, reportOf } from './agent-views.ts';
+import { agentId, reportOf, viewOf } from './agent-views.ts';
 
 const CHILD = agentId('worker-1');
 const STRANGER = agentId('explorer-1/worker-1');
@@ -174,8 +174,9 @@ describe('what children have said', () => {
     }
     children.lost(agentId('worker-1'), 'errored', 'terminated');
     const { known } = children.carry;
-    expect(JSON.stringify(known).length).toBeLessThan(300_000);
-    expect(children.bytes).toBeLessThan(300_000);
+    // Messages have 200 KB together; a view takes about half a kilobyte.
+    expect(JSON.stringify(known).length).toBeLessThan(350_000);
+    expect(children.bytes).toBeLessThan(350_000);
     expect(known.map(({ id }) => id)).toEqual(children.ids);
     expect(known.at(-1)?.message).toBe(said(50_000));
     expect(known[1]?.message).toContain('send_input can ask for the rest');
@@ -259,5 +260,132 @@ describe('an input on the way to a child', () => {
     const children = new Children();
     children.sent(STRANGER, 'i1');
     expect(children.get(STRANGER)).toBeUndefined();
+  });
+});
+
+describe('how children stand, as others see it here', () => {
+  const withView = (queued = false) => {
+    const children = new Children();
+    children.add(CHILD, 'worker', 'call_1', queued, viewOf(CHILD, { status: 'pending_init', task: 'look' }));
+    return children;
+  };
+
+  test('is told from the start on, and as they have reported since', () => {
+    expect(withView().views).toMatchObject([{ status: 'running', is_final: false, task: 'look' }]);
+    expect(withView(true).views).toMatchObject([{ status: 'pending_init', queued: true }]);
+    const children = withView();
+    children.apply(reportOf(STRANGER, 1, { status: 'running' }));
+    children.apply(reportOf(CHILD, 1, { turn: 2, waiting_for: 'tool', note: 'mine' }));
+    expect(children.views).toEqual([
+      viewOf(CHILD, { status: 'running', turn: 2, waiting_for: 'tool', note: 'mine' }),
+    ]);
+    expect(carried(children).views).toEqual(children.views);
+  });
+
+  test('goes on behind what they have said last: lost, resumed, or closed with this agent', () => {
+    const children = withView();
+    children.apply(reportOf(CHILD, 1, { waiting_for: 'tool', current_tool: 'look' }));
+    children.lost(CHILD, 'errored', 'terminated', Date.parse('2026-01-01T13:00:00Z'));
+    const [lost] = children.views;
+    expect(lost).toMatchObject({
+      status: 'errored',
+      message: 'terminated',
+      is_final: true,
+      closed: true,
+      status_since: '2026-01-01T13:00:00.000Z',
+    });
+    expect(lost).not.toHaveProperty('waiting_for');
+    expect(lost).not.toHaveProperty('current_tool');
+    children.resumed(CHILD, 1, false, Date.parse('2026-01-01T14:00:00Z'));
+    expect(children.views).toMatchObject([
+      { status: 'interrupted', closed: false, updated_at: '2026-01-01T14:00:00.000Z' },
+    ]);
+    const again = carried(children);
+    again.reopen(Date.parse('2026-01-01T15:00:00Z'));
+    expect(again.views).toMatchObject([{ closed: true, updated_at: '2026-01-01T15:00:00.000Z' }]);
+  });
+
+  test('is kept by no root, which knows the whole session', () => {
+    const children = new Children(undefined, false);
+    children.add(CHILD, 'worker', undefined, false, viewOf(CHILD));
+    children.apply(reportOf(CHILD, 1));
+    expect(children.views).toEqual([]);
+    expect(JSON.stringify(children.carry)).not.toContain('working_directory');
+  });
+
+  test('fits into a new run: of very many the older ones go without task and note, and none is left out', () => {
+    const children = new Children();
+    for (let n = 1; n <= 400; n++) {
+      const id = agentId(`worker-${n}`);
+      const [task, note] = ['t'.repeat(200), 'n'.repeat(1_000)];
+      children.add(id, 'worker', undefined, false, viewOf(id, { task, note }));
+    }
+    const { views } = carried(children);
+    expect(views.map((view) => view.agent_id)).toEqual(children.ids);
+    expect(views.at(-1)).toMatchObject({ task: expect.any(String), note: expect.any(String) });
+    expect(views[0]).not.toHaveProperty('task');
+    expect(views[0]).not.toHaveProperty('note');
+    const bytes = JSON.stringify(children.carry).length;
+    expect(bytes).toBeLessThan(500_000);
+    expect(children.bytes).toBeGreaterThan(bytes * 0.8);
+    expect(children.bytes).toBeLessThan(bytes * 1.5);
+  });
+
+  test('shows no more of a message than many may have', () => {
+    const children = withView();
+    children.apply(reportOf(CHILD, 1, { status: 'completed', message: 'x'.repeat(100_000) }));
+    expect(children.views[0]?.message?.length).toBeLessThan(5_000);
+    expect(children.get(CHILD)?.message).toHaveLength(100_000);
+  });
+});
+
+describe('a child that is closed while its next turn waits to begin', () => {
+  const done = { turn: 1, status: 'completed', message: 'done', duration_ms: 5 } as const;
+
+  test.each<[string, (children: Children) => void]>([
+    [
+      'said before',
+      (c) => c.apply(reportOf(CHILD, 1, { status: 'completed', message: 'done', ended: done })),
+    ],
+    ['said as it began to wait', (c) => c.apply(reportOf(CHILD, 1, { status: 'pending_init', ended: done }))],
+  ])('comes back with what it had come to last, %s', (_, end) => {
+    let children = withChild();
+    end(children);
+    children.apply(reportOf(CHILD, 2, { status: 'pending_init', queued: true }));
+    children = carried(children);
+    children.apply(reportOf(CHILD, 3, { status: 'shutdown', message: 'done', closed: true }));
+    children.resumed(CHILD, 3, false);
+    expect(children.get(CHILD)).toMatchObject({ status: 'completed', message: 'done', closed: false });
+  });
+
+  test('comes back as interrupted where that was to be its first one', () => {
+    const children = new Children();
+    children.add(CHILD, 'worker', undefined, true);
+    children.apply(reportOf(CHILD, 1, { status: 'shutdown', closed: true, turn: 0 }));
+    children.resumed(CHILD, 1, false);
+    expect(children.get(CHILD)).toMatchObject({
+      status: 'interrupted',
+      message: 'the agent was closed before its first turn',
+    });
+  });
+
+  test('is waited for no longer: what it was sent waits for the next input', () => {
+    const children = withChild();
+    children.apply(reportOf(CHILD, 1, { status: 'completed', message: 'done' }));
+    children.sent(CHILD, 'i1');
+    children.apply(reportOf(CHILD, 2, { status: 'pending_init' }));
+    children.apply(reportOf(CHILD, 3, { status: 'shutdown', closed: true }));
+    children.resumed(CHILD, 3, false);
+    expect(children.hasSettled(CHILD)).toBe(true);
+    expect(children.working).toEqual([]);
+  });
+
+  test('whose turn the closing has cut off comes back with the reason', () => {
+    const children = withChild();
+    const ended = { turn: 1, status: 'interrupted', message: 'enough', duration_ms: 5 } as const;
+    children.apply(reportOf(CHILD, 1, { status: 'running' }));
+    children.apply(reportOf(CHILD, 2, { status: 'shutdown', message: 'x', closed: true, ended }));
+    children.resumed(CHILD, 2, false);
+    expect(children.get(CHILD)).toMatchObject({ status: 'interrupted', message: 'enough' });
   });
 });

@@ -298,6 +298,40 @@ describe.concurrent('close_agent', () => {
     expect(session.asked('default-1')).toHaveLength(2);
   });
 
+  test('of itself, as a client asks for it, answers with the status before and whom it closes, leaf first', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          spawn('deep', 'closed', 'alone'),
+          waitForAll,
+          call('close_agent', { id: 'default-2' }),
+          say('ok'),
+        ],
+        'default-1': [spawn('deeper'), waitForAll, say('done')],
+        'default-1/default-1': [spawn('deepest'), waitForAll, say('done')],
+        '*': [say('leaf')],
+      }),
+    });
+    await session.untilFinal();
+    const closing = async (name: string) => {
+      const operation = await session.call('close_agent', { id: session.idOf(name) }, name);
+      return JSON.parse((await session.outcomeOf(operation, name)).output);
+    };
+    expect(await closing('default-3')).toEqual({
+      status: { completed: 'leaf' },
+      closed: [session.idOf('default-3')],
+    });
+    await session.until('default-3', (view) => view.closed);
+    await eventually(async () =>
+      expect((await session.tree()).agents.filter((view) => view.closed)).toHaveLength(2),
+    );
+    const closed = ['default-1/default-1/default-1', 'default-1/default-1', 'default-1', 'root'].map((name) =>
+      session.idOf(name),
+    );
+    expect(await closing('root')).toEqual({ status: { completed: 'ok' }, closed });
+    expect((await session.result()).closed).toEqual(closed);
+  });
+
   test('of an agent that was ended from outside says so', async () => {
     const gone = new Gate();
     const session = await worker().start({

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { ItemsPage } from '../../protocol/index.ts';
 import { ensureServer, stopServer } from '../../server/index.ts';
 import { ended, resumeBelow } from './client-requests.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
@@ -105,6 +106,46 @@ describe.concurrent('an agent that continues as new', () => {
     expect((await session.tree()).agents[1]).toMatchObject({ status: 'errored', closed: true });
   });
 
+  test('summarises a conversation that a new run could not take along, and goes on in one', async () => {
+    const steps = 40;
+    const session = await worker.start({
+      session: { one_shot: true },
+      // Random, so that nothing gets smaller on its way: 4 MB in all.
+      tools: { look: ({ args }) => `${args.n} ${randomBytes(75_000).toString('base64')}` },
+      script: (seen) => {
+        if (seen.summary) return say('what was seen so far');
+        return seen.step < steps ? call('look', { n: seen.step }) : say(`answer after ${seen.step}`);
+      },
+    });
+    const { output } = await session.result();
+    expect(output).toBe(`answer after ${steps}`);
+    const compacted = await session.eventsOf('conversation.compacted');
+    expect(compacted.length).toBeGreaterThan(0);
+    for (const { reason, bytes_after: left } of compacted) {
+      expect(reason).toBe('history');
+      expect(left).toBeLessThan(100_000);
+    }
+    expect(await runsOf(session)).toBeGreaterThan(compacted.length);
+    // What was replaced is still there, run by run, in order, once.
+    const page = await session.agent().query<ItemsPage, [unknown]>('items', { from: 0, to: 0 });
+    const seen: string[] = [];
+    for (const { run_id: run, items } of page.replaced_in ?? []) {
+      const handle = worker.client.workflow.getHandle(session.id, run);
+      let found = 0;
+      for (let from: number | undefined = 0; from !== undefined; ) {
+        const range = { from, replaced: true };
+        const part: ItemsPage = await handle.query<ItemsPage, [unknown]>('items', range);
+        found += part.items.length;
+        seen.push(...part.items.flatMap((item) => (item.type === 'tool_output' ? [item.output] : [])));
+        from = part.next;
+      }
+      expect(found).toBe(items);
+    }
+    const shown = await session.items();
+    seen.push(...shown.flatMap((item) => (item.type === 'tool_output' ? [item.output] : [])));
+    expect(seen.map((output) => Number(output.split(' ')[0]))).toEqual([...Array(steps).keys()]);
+  });
+
   test('goes on in the middle of a turn with its whole conversation', async () => {
     const session = await worker.start({
       session: { one_shot: true },
@@ -181,7 +222,7 @@ describe.concurrent('an agent that continues as new', () => {
 
   test('keeps count of the tokens: a share ends at the same step as in one run', async () => {
     const session = await worker.start({
-      limits: { max_tokens: 10_000, max_child_tokens: 6 * 15 + 6 },
+      limits: { max_tokens: 10_000, max_child_tokens: 7 * 15 + 6 },
       script: lines({
         root: [spawn('x'), ...Array.from({ length: 3 }, () => call('look')), waitForAll, say('ok')],
         'default-1': [...Array.from({ length: 6 }, () => call('look')), say('handed back')],

@@ -77,6 +77,71 @@ describe('the inbox', () => {
     expect(inbox.accept(textInput('1000', ''))).toBe(false);
   });
 
+  test('holds what had come before the agent was closed until there is more, and gives it out before that', () => {
+    const inbox = new Inbox();
+    inbox.accept(textInput('1', 'first'));
+    inbox.announce(notice(1, 1));
+    inbox.accept(textInput('2', 'second'));
+    expect(inbox.hold()).toBe(2);
+    const next = carried(inbox);
+    expect([next.hasInput, next.hasNotice, next.hasWakingNotice]).toEqual([false, false, false]);
+    expect(next.accept(textInput('2', 'second'))).toBe(false);
+    next.accept(textInput('3', 'third'));
+    expect(next.hasInput).toBe(true);
+    expect(texts(next.drain())).toEqual(['first', 'worker-1 turn 1', 'second', 'third']);
+    expect(next.hold()).toBe(0);
+  });
+
+  test('tells notices that may start a turn from those that only go along', () => {
+    const inbox = new Inbox();
+    inbox.announce({ ...notice(1, 1, 'interrupted'), quiet: true });
+    expect([inbox.hasNotice, inbox.hasWakingNotice]).toEqual([true, false]);
+    expect(carried(inbox).hasWakingNotice).toBe(false);
+    inbox.announce(notice(2, 1));
+    expect(inbox.hasWakingNotice).toBe(true);
+    expect(texts(inbox.drain())).toEqual(['worker-1 turn 1', 'worker-2 turn 1']);
+  });
+
+  test('keeps notices within bounds, however long they are: each has its share, inputs stay whole', () => {
+    const inbox = new Inbox();
+    for (let n = 1; n <= 10; n++)
+      inbox.announce({ ...notice(n, 1), text: `${n} said ${'x'.repeat(390_000)} end` });
+    inbox.announce(notice(11, 1));
+    inbox.accept(textInput('1', 'y'.repeat(500_000)));
+    expect(inbox.bytes).toBeGreaterThan(800_000);
+    expect(inbox.bytes).toBeLessThan(910_000);
+    const next = carried(inbox);
+    expect(next.bytes).toBe(inbox.bytes);
+    const delivered = texts(next.drain());
+    expect(delivered.slice(0, 10).map((text) => text.slice(0, 6).trim())).toEqual(
+      Array.from({ length: 10 }, (_, index) => `${index + 1} said`.slice(0, 6)),
+    );
+    for (const text of delivered.slice(0, 10)) {
+      expect(text).toMatch(/bytes left out/);
+      expect(text.endsWith(' end')).toBe(true);
+    }
+    expect(delivered.slice(10)).toEqual(['worker-11 turn 1', 'y'.repeat(500_000)]);
+  });
+
+  test('one notice may be as long as a report, and is whole then', () => {
+    const inbox = new Inbox();
+    const text = 'x'.repeat(399_000);
+    inbox.announce({ ...notice(1, 1), text });
+    expect(texts(carried(inbox).drain())).toEqual([text]);
+  });
+
+  test('keeps the newest 500 notices, says how many it has not kept, and loses no input for that', () => {
+    let inbox = new Inbox();
+    inbox.accept(textInput('1', 'first'));
+    for (let turn = 1; turn <= 520; turn++) inbox.announce(notice(1, turn));
+    inbox = carried(inbox);
+    const [missed, input, oldest, ...others] = texts(inbox.drain());
+    expect(missed).toMatch(/^20 turns of your agents ended before that.*list_active_agents/);
+    expect([input, oldest, others.length]).toEqual(['first', 'worker-1 turn 21', 499]);
+    inbox.announce(notice(1, 521));
+    expect(texts(inbox.drain())).toEqual(['worker-1 turn 521']);
+  });
+
   test('confirms to each sender the newest of its inputs that was delivered', () => {
     const inbox = new Inbox();
     const send = (n: number, count: number) =>
@@ -105,7 +170,11 @@ type Step =
   | { kind: 'announce'; child: number; turn: number }
   | { kind: 'withdraw'; child: number; turn: number }
   | { kind: 'drain' }
-  | { kind: 'continue' };
+  | { kind: 'continue' }
+  /** Closed, or ended from outside, and resumed. */
+  | { kind: 'resume' }
+  /** Its run is lost since it was last carried over; what came since comes again. */
+  | { kind: 'crash' };
 
 const small = fc.integer({ min: 1, max: 4 });
 const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -115,40 +184,66 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     fc.record({ kind: fc.constant('withdraw' as const), child: small, turn: small }),
     fc.constant({ kind: 'drain' as const }),
     fc.constant({ kind: 'continue' as const }),
+    fc.constant({ kind: 'resume' as const }),
+    fc.constant({ kind: 'crash' as const }),
   ),
   { maxLength: 60 },
 );
 
-test('any mix of inputs, notices and continue-as-new is delivered in order, each once', () => {
+test('any mix of inputs, notices, continue-as-new, crashes and resumes is delivered in order, each once', () => {
   fc.assert(
     fc.property(steps, (steps) => {
       let inbox = new Inbox();
+      // A run begins with what was carried; a worker that takes over does again what has come since.
+      let begun = { carry: JSON.stringify(inbox.carry), since: [] as ((inbox: Inbox) => unknown)[] };
+      const begin = (): void => {
+        begun = { carry: JSON.stringify(inbox.carry), since: [] };
+        inbox = new Inbox(JSON.parse(begun.carry));
+      };
+      const act = <T>(what: (inbox: Inbox) => T): T => {
+        begun.since.push(what);
+        return what(inbox);
+      };
       const accepted = new Set<number>();
-      let waiting: { text: string; child?: number; turn?: number }[] = [];
+      let waiting: { text: string; child?: number; turn?: number; held?: boolean }[] = [];
       for (const step of steps) {
         switch (step.kind) {
-          case 'accept':
-            expect(inbox.accept(textInput(`${step.id}`, `input ${step.id}`))).toBe(!accepted.has(step.id));
-            if (!accepted.has(step.id)) waiting.push({ text: `input ${step.id}` });
+          case 'accept': {
+            const isNew = act((inbox) => inbox.accept(textInput(`${step.id}`, `input ${step.id}`)));
+            expect(isNew).toBe(!accepted.has(step.id));
+            if (isNew) waiting.push({ text: `input ${step.id}` });
             accepted.add(step.id);
             break;
+          }
           case 'announce':
-            inbox.announce(notice(step.child, step.turn));
+            act((inbox) => inbox.announce(notice(step.child, step.turn)));
             waiting.push({ text: notice(step.child, step.turn).text, child: step.child, turn: step.turn });
             break;
           case 'withdraw':
-            inbox.withdraw(child(step.child), step.turn, 'completed');
+            act((inbox) => inbox.withdraw(child(step.child), step.turn, 'completed'));
             waiting = waiting.filter(({ child, turn }) => child !== step.child || turn !== step.turn);
             break;
           case 'drain':
-            expect(texts(inbox.drain())).toEqual(waiting.splice(0).map(({ text }) => text));
+            expect(texts(act((inbox) => inbox.drain()))).toEqual(waiting.splice(0).map(({ text }) => text));
             break;
           case 'continue':
-            inbox = carried(inbox);
+            begin();
+            break;
+          case 'resume':
+            begin();
+            waiting = waiting.map((entry) => ({ ...entry, held: true }));
+            expect(act((inbox) => inbox.hold())).toBe(
+              waiting.filter(({ child }) => child === undefined).length,
+            );
+            break;
+          case 'crash':
+            inbox = new Inbox(JSON.parse(begun.carry));
+            for (const again of begun.since) again(inbox);
             break;
         }
-        expect(inbox.hasInput).toBe(waiting.some((entry) => entry.child === undefined));
-        expect(inbox.hasNotice).toBe(waiting.some((entry) => entry.child !== undefined));
+        const fresh = waiting.filter(({ held }) => held !== true);
+        expect(inbox.hasInput).toBe(fresh.some((entry) => entry.child === undefined));
+        expect(inbox.hasNotice).toBe(fresh.some((entry) => entry.child !== undefined));
       }
       expect(texts(inbox.drain())).toEqual(waiting.map(({ text }) => text));
     }),

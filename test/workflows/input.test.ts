@@ -280,6 +280,7 @@ describe.concurrent('an agent that sends input', () => {
       'agent_closed',
     ]);
     expect(errors[0].hint).toContain(session.idOf('default-1'));
+    expect(errors[3].hint).toContain('resume_agent');
     expect(errors[1].message).toContain(session.idOf('default-1/explorer-1'));
     expect(errors[1].message).toContain(session.idOf('default-2/explorer-1'));
   });

@@ -365,3 +365,75 @@ describe.concurrent('an interrupt holds until there is input', () => {
     expect(heard(await session.items()).some((text) => text.includes('late'))).toBe(true);
   });
 });
+
+describe.concurrent('an interrupt that an idle agent only passes on', () => {
+  /** Three levels: root and child have ended their turns, the leaf works. */
+  const idleAbove = async (one_shot = false) => {
+    const session = await worker().start({
+      session: { one_shot },
+      limits: { wake_parent: true },
+      script: lines({
+        root: [spawn('x'), say('root is done'), say('the root went on'), say('and on')],
+        'default-1': [spawn('deeper'), say('the middle is done'), say('the middle went on')],
+        'default-1/default-1': [({ turn }) => (turn === 1 ? never() : say('still here'))],
+      }),
+    });
+    await session.until('default-1/default-1', ({ waiting_for }) => waiting_for === 'model');
+    await session.untilFinal('default-1');
+    return session;
+  };
+  /** Whoever is woken says so within a moment; the leaf answers what is asked of it behind all that. */
+  const untilLeafAnswers = async (session: ScriptedSession) => {
+    await session.untilFinal('default-1/default-1');
+    await session.send('still there?', 'default-1/default-1');
+    await session.until('default-1/default-1', ({ turn }) => turn === 2);
+  };
+
+  test('wakes nobody above those that it stops', async () => {
+    const session = await idleAbove();
+    // The root is woken by the end of its child, once.
+    await session.untilFinal('root', 2);
+    await session.agent().signal('interrupt', { reason: 'enough' });
+    expect(await session.untilFinal('default-1/default-1')).toMatchObject({ status: 'interrupted' });
+    await eventually(async () => {
+      const told = await session.eventsOf('agent.status', 'default-1');
+      expect(told.some((event) => event.status === 'interrupted')).toBe(true);
+    });
+    expect(await session.status('default-1')).toMatchObject({ status: 'completed', turn: 1 });
+    expect(await session.status()).toMatchObject({ status: 'completed', turn: 2 });
+    const views = (await session.tree()).agents;
+    expect(views.map((view) => view.status)).toEqual(['completed', 'completed', 'interrupted']);
+    await untilLeafAnswers(session);
+    // That it has ended another turn is news: it brings what was held back with it.
+    await session.untilFinal('default-1', 2);
+    const told = heard(await session.items('default-1')).filter((text) => text.startsWith('notice: agent'));
+    expect(told).toEqual([
+      expect.stringMatching(/interrupted in .*: .* was interrupted: .* was interrupted: enough$/),
+      expect.stringContaining('still here'),
+    ]);
+  });
+
+  test('lets a one-shot root settle, which nobody else has to wake', async () => {
+    const session = await idleAbove(true);
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    await session.agent('default-1').signal('interrupt');
+    expect(await session.result()).toMatchObject({ status: 'completed' });
+    expect(await session.status('default-1')).toMatchObject({ status: 'completed', turn: 1 });
+    expect(await session.status('default-1/default-1')).toMatchObject({ status: 'interrupted' });
+  });
+
+  test('is no other one because it bears the same reason: a person’s, further down, is news for the parent', async () => {
+    const session = await idleAbove();
+    await session.untilFinal('root', 2);
+    const reason = `${session.idOf('default-1')} was interrupted: enough`;
+    await session.agent('default-1/default-1').signal('interrupt', { reason });
+    expect(await session.untilFinal('default-1', 2)).toMatchObject({ message: 'the middle went on' });
+  });
+
+  test('counts as passed on only where it comes from the parent', async () => {
+    const session = await idleAbove();
+    await session.untilFinal('root', 2);
+    await session.agent('default-1/default-1').signal('interrupt', { from: session.id });
+    await session.untilFinal('default-1', 2);
+  });
+});

@@ -309,7 +309,10 @@ describe.concurrent('a slot', () => {
     await session.agent('default-1').terminate('by hand');
     gone.open();
     expect(await session.result()).toMatchObject({ status: 'completed', output: 'ok' });
-    expect(lastOutput(await session.items(), 'send_input').error.code).toBe('agent_closed');
+    expect(lastOutput(await session.items(), 'send_input').error).toMatchObject({
+      code: 'agent_closed',
+      hint: expect.stringContaining('resume_agent'),
+    });
     const { agents, slots } = await session.tree();
     expect(slots?.used).toBe(0);
     expect(agents[1]).toMatchObject({ status: 'errored', message: 'ended from outside', closed: true });

@@ -26,6 +26,7 @@ async function signalRaw(session: ScriptedSession, signalName: string, payloads?
   });
 }
 
+const NO_IMAGE = 'is no address of an image that a model takes: https://…, http://… or data:image/…';
 const started = () =>
   worker().start({
     script: lines({ root: [({ items }) => say(`heard ${heard(items).length}`), say('two'), say('three')] }),
@@ -55,6 +56,7 @@ describe.concurrent('a signal send_input', () => {
       [[payloadOf('{}')], 'give either message or items'],
       [[payloadOf('{"message": "x", "urgent": true}')], 'urgent'],
       [[payloadOf('{"items": [{"type": "video"}]}')], 'items.0.type'],
+      [[payloadOf('{"items": [{"type": "image", "image_url": "a.png"}]}')], `items.0.image_url: ${NO_IMAGE}`],
       [[payloadOf('{"undecodable": null}')], 'undecodable'],
     ];
     const session = await started();
@@ -221,6 +223,11 @@ describe.concurrent('an update', () => {
       ['send_input', {}, 'send_input: give either message or items'],
       ['send_input', undefined, 'send_input: Invalid input: expected object'],
       ['send_input', { message: 'x', loud: true }, 'loud'],
+      [
+        'send_input',
+        { items: [{ type: 'image', image_url: 'a.png' }] },
+        `send_input: items.0.image_url: ${NO_IMAGE}`,
+      ],
       ['interrupt', { reason: 7 }, 'interrupt: reason: '],
       ['shutdown', 'now', 'shutdown: '],
       ['set_note', {}, 'set_note: note: '],

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type EventsPage, type Item, type ItemsPage, SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
+import {
+  type EventsPage,
+  type Item,
+  type ItemsPage,
+  SEARCH_ATTRIBUTES,
+  type TreeView,
+} from '../../protocol/index.ts';
+import { ended } from './client-requests.ts';
+import { deepSession } from './deep-session.ts';
 import { eventually } from './eventually.ts';
 import { call, lines, say, spawn, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
@@ -20,7 +28,7 @@ describe.concurrent('queries', () => {
     expect((await session.events()).at(-1)?.type).toBe('agent.status');
   });
 
-  test('show the whole tree at the root, and elsewhere only the agent itself', async () => {
+  test('show the whole tree at the root, and elsewhere the agent itself and its children', async () => {
     const session = await worker().start({
       script: lines({
         root: [spawn('x'), waitForAll, say('ok')],
@@ -35,11 +43,33 @@ describe.concurrent('queries', () => {
     );
     expect(tree.slots).toEqual({ used: 0, max: 12 });
     expect(tree).not.toHaveProperty('partial');
-    const below = await session.agent('default-1').query('tree');
-    expect(below).toMatchObject({
-      partial: true,
-      agents: [{ agent_id: session.idOf('default-1'), children: [session.idOf('default-1/default-1')] }],
-    });
+    const below = await session.agent('default-1').query<TreeView>('tree');
+    expect(below.partial).toBe(true);
+    expect(below).not.toHaveProperty('slots');
+    // As they show themselves.
+    expect(below.agents).toEqual([
+      await session.status('default-1'),
+      await session.status('default-1/default-1'),
+    ]);
+    const leaf = await session.agent('default-1/default-1').query<TreeView>('tree');
+    expect(leaf).toEqual({ partial: true, agents: [await session.status('default-1/default-1')] });
+  });
+
+  test('show a child below the root that works, that was ended from outside, and that was closed', async () => {
+    const session = await deepSession(worker());
+    const children = async () => (await session.agent('default-1').query<TreeView>('tree')).agents.slice(1);
+    const leaf = { agent_id: session.idOf('default-1/default-1'), task: 'deeper', depth: 2 };
+    expect(await children()).toMatchObject([{ ...leaf, status: 'running', closed: false }]);
+    await session.agent('default-1/default-1').terminate('by a person');
+    await eventually(async () =>
+      expect(await children()).toMatchObject([
+        { ...leaf, status: 'errored', message: 'ended from outside', closed: true, is_final: true },
+      ]),
+    );
+    expect((await children())[0]).not.toHaveProperty('waiting_for');
+    await session.agent().signal('shutdown');
+    await ended(session);
+    expect(await children()).toMatchObject([{ ...leaf, status: 'errored', closed: true }]);
   });
 
   test('give a long conversation in pages of at most 400 KiB that join to the whole', async () => {

@@ -18,6 +18,7 @@ import {
   wait,
   waitForAll,
 } from './script.ts';
+import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
@@ -433,5 +434,107 @@ describe.concurrent('resume', () => {
     await session.untilFinal('root', 2);
     const [last] = session.asked().slice(-1);
     expect(heard(last?.items ?? [])).toEqual(['the task', 'any news?']);
+  });
+});
+
+describe.concurrent('an agent that was closed while a new turn of it stood in line', () => {
+  const limits = { max_threads: 1, when_full: 'queue' } as const;
+  const warnings = async (session: ScriptedSession, name: string) =>
+    (await session.eventsOf('warning', name)).map(({ text }) => text);
+
+  test('comes back with what it had come to last, and is given what waited before what comes next', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits,
+      script: lines({
+        root: [spawn('a'), waitForAll, spawn('b'), say('ok')],
+        'default-1': [say('first'), say('second')],
+        'default-2': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.untilFinal();
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'model');
+    for (const text of ['old one', 'old two']) await session.send(text, 'default-1');
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'slot');
+    await session.agent('default-1').signal('shutdown');
+    await ended(session, 'default-1');
+    const { output } = await resumeBelow(session, 'default-1');
+    expect(output.status).toEqual({ completed: 'first' });
+    const stands = { status: 'completed', message: 'first', turn: 1, closed: false };
+    expect(await session.until('default-1', (view) => !view.closed)).toMatchObject(stands);
+    await eventually(async () => expect((await session.tree()).agents[1]).toMatchObject(stands));
+    expect(await warnings(session, 'default-1')).toEqual([
+      expect.stringMatching(/^2 inputs that had come before .* wait for the next one.*cadre send/),
+    ]);
+    gate.open();
+    await session.untilFinal('default-2');
+    expect(session.asked('default-1')).toHaveLength(1);
+    await session.send('new', 'default-1');
+    expect(await session.untilFinal('default-1', 2)).toMatchObject({ message: 'second' });
+    expect(heard(await session.items('default-1'))).toEqual(['a', 'old one', 'old two', 'new']);
+  });
+
+  test('and that never had a turn comes back as interrupted, and keeps nobody waiting', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits,
+      session: { one_shot: true },
+      script: lines({
+        root: [
+          spawn('a', 'b'),
+          call('close_agent', { id: 'default-2' }),
+          call('resume_agent', { id: 'default-2' }),
+          ({ items }: Seen) => wait([spawned(items)[1] ?? '']),
+          () => gate.opened.then(() => say('ok')),
+          say('all told'),
+        ],
+        'default-1': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await eventually(async () => expect(session.asked()).toHaveLength(5));
+    const interrupted = { interrupted: 'the agent was closed before its first turn' };
+    const items = await session.items();
+    expect(lastOutput(items, 'resume_agent')).toEqual({ status: interrupted });
+    expect(lastOutput(items, 'wait').status).toEqual({ [session.idOf('default-2')]: interrupted });
+    expect(await session.status('default-2')).toMatchObject({ status: 'interrupted', turn: 0 });
+    expect(await warnings(session, 'default-2')).toEqual([
+      expect.stringMatching(/^1 input that had come before .* waits for the next one/),
+    ]);
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'completed' });
+    expect(session.asked('default-2')).toEqual([]);
+  });
+
+  test('loses nothing however often that happens, also where it is ended from outside', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      limits,
+      script: lines({
+        root: [spawn('a'), waitForAll, spawn('b'), say('ok')],
+        'default-1': [say('first'), say('second')],
+        'default-2': [() => gate.opened.then(() => say('done'))],
+      }),
+    });
+    await session.untilFinal();
+    await session.until('default-2', ({ waiting_for }) => waiting_for === 'model');
+    for (const [text, ending] of [
+      ['one', 'shutdown'],
+      ['two', 'terminate'],
+      ['three', 'shutdown'],
+    ]) {
+      await session.send(text, 'default-1');
+      await session.until('default-1', ({ waiting_for }) => waiting_for === 'slot');
+      if (ending === 'shutdown') await session.agent('default-1').signal('shutdown');
+      else await session.agent('default-1').terminate('by a person');
+      await ended(session, 'default-1');
+      const { output } = await resumeBelow(session, 'default-1');
+      expect(output.status).toEqual({ completed: 'first' });
+      await session.until('default-1', (view) => !view.closed);
+    }
+    gate.open();
+    await session.send('four', 'default-1');
+    expect(await session.untilFinal('default-1', 2)).toMatchObject({ message: 'second' });
+    expect(heard(await session.items('default-1'))).toEqual(['a', 'one', 'two', 'three', 'four']);
+    expect((await warnings(session, 'default-1')).map((text) => text[0])).toEqual(['1', '2', '3']);
   });
 });

@@ -8,6 +8,8 @@ export interface Say {
   calls?: Call[];
   /** What it takes; default: 15. */
   tokens?: number;
+  /** With this its window is nearly full. */
+  full?: boolean;
   fail?: { code: string; message: string; retryable?: boolean };
 }
 
@@ -30,6 +32,8 @@ export interface Seen {
   step: number;
   /** No tools are on offer. */
   final: boolean;
+  /** It is to summarise. */
+  summary: boolean;
   items: Item[];
 }
 

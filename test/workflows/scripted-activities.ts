@@ -11,6 +11,7 @@ import { terminateAgents } from '../../activities/terminate-agents.ts';
 import {
   type AgentId,
   type AgentSettings,
+  behindSummary,
   type ClosedAgentAnswer,
   type ClosedAgentRequest,
   collabTools,
@@ -54,7 +55,14 @@ export interface Play {
   outputs: Map<string, string>;
   /** What was too long for a conversation, by the number in its handle. */
   stored: string[];
-  asked: { agent: string; items: Item[]; turn: number; final: boolean; settings?: AgentSettings }[];
+  asked: {
+    agent: string;
+    items: Item[];
+    turn: number;
+    final: boolean;
+    summary: boolean;
+    settings?: AgentSettings;
+  }[];
   /** How often a role was resolved for the folder /link. */
   followed: number;
   /** Where rollouts are found, and written. */
@@ -154,7 +162,7 @@ export function scriptedActivities(plays: Plays, client: Client) {
 
 async function speak(
   play: Play,
-  { agent, fresh, pointer, final }: Wire<ModelRequest>,
+  { agent, fresh, pointer, final, summary = false }: Wire<ModelRequest>,
   read: ReadItems,
 ): Promise<ModelAnswer> {
   const before = pointer.count - fresh.length;
@@ -167,22 +175,26 @@ async function speak(
     throw ApplicationFailure.nonRetryable(`the pointer of ${agent.agent_id} does not fit`, 'internal');
   }
   const name = shortName(agent.agent_id);
-  const step = items.filter((item) => item.type === 'assistant_message').length;
+  const { index, replaced } = behindSummary(items);
+  const step =
+    replaced.answers + items.slice(index).filter((item) => item.type === 'assistant_message').length;
   const { settings } = agent;
   play.asked.push({
     agent: name,
     items,
     turn: agent.turn,
     final,
+    summary,
     ...(settings === undefined ? {} : { settings }),
   });
-  const said = await play.script({ agent: name, turn: agent.turn, step, final, items });
+  const said = await play.script({ agent: name, turn: agent.turn, step, final, summary, items });
   if (said.fail !== undefined) {
     const { code: type, message, retryable = false } = said.fail;
     throw ApplicationFailure.create({ message, type, nonRetryable: !retryable });
   }
   const answer = answerOf(said, `${name}-${pointer.count}`);
-  play.conversations.set(agent.agent_id, [...items, ...answer.items]);
+  // A summary is no part of the conversation.
+  play.conversations.set(agent.agent_id, summary ? items : [...items, ...answer.items]);
   return answer;
 }
 
@@ -210,6 +222,7 @@ function answerOf(said: Say, unique: string): ModelAnswer {
     items,
     calls,
     usage: { ...noUsage, input_tokens: tokens - 5, output_tokens: 5, total_tokens: tokens },
+    ...(said.full === true ? { nearly_full: true } : {}),
   };
 }
 

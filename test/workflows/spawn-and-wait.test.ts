@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { AgentView, Report } from '../../protocol/index.ts';
 import type { AgentCarry } from '../../workflows/carry.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
@@ -381,6 +382,33 @@ describe.concurrent('a wait', () => {
     gate.open();
     expect(await session.untilFinal('default-2', 4)).toMatchObject({ message: 'at its end' });
     await untilForgotten();
+  });
+
+  test('learns of an end that comes together with the answer on whom it waits for', async () => {
+    const session = await worker().start({
+      script: lines({ root: [spawn('left', 'right'), waitForAll, say('ok')], '*': [say('done')] }),
+    });
+    await session.untilFinal();
+    const { message, ...left } = await session.status('default-1');
+    const report = (view: AgentView, seq: number): Report => ({ view, seq, taken: [] });
+    const running = report({ ...left, status: 'running', is_final: false }, 1);
+    // One signal: a root that has much to send puts into it all that is for the same agent.
+    await session.agent('default-2').signal('_mail', [
+      {
+        type: 'lookup_answer',
+        answer: {
+          request_id: 'x',
+          found: [{ reference: 'default-1', candidates: [left.agent_id], report: running }],
+        },
+      },
+      { type: 'report', report: report({ ...left, message: 'done' }, 2) },
+    ]);
+    await eventually(async () =>
+      expect(await session.eventsOf('agent.status', 'default-2')).toContainEqual(
+        expect.objectContaining({ receiver_id: left.agent_id, status: 'completed' }),
+      ),
+    );
+    expect(message).toBe('done');
   });
 
   test('reaches an agent that is not a child of the waiting one', async () => {

@@ -83,6 +83,54 @@ describe('how an agent stands', () => {
     expect(standing).toMatchObject({ status: 'shutdown', message: 'done', closed: true });
   });
 
+  test.each([
+    ['errored', 'no key', 'model_refused'],
+    ['interrupted', 'by a person', undefined],
+  ] as const)(
+    'runs again after it was %s: since then, without the reason, and as no final one',
+    (status, reason, code) => {
+      const standing = started();
+      standing.endTurn(status, reason, code, 3_000);
+      expect(standing).toMatchObject({ status, message: reason, isFinal: true });
+      standing.startTurn(4_000);
+      expect(standing).toMatchObject({ status: 'running', isFinal: false, since: 4_000, turn: 2 });
+      expect([standing.message, standing.code]).toEqual([undefined, undefined]);
+    },
+  );
+
+  test.each([
+    ['errored', 'no key', 'model_refused'],
+    ['interrupted', 'by a person', undefined],
+  ] as const)(
+    'is shut down when it was %s, with the reason beside it, and comes back as it was',
+    (status, reason, code) => {
+      const standing = started();
+      standing.endTurn(status, reason, code, 3_000);
+      standing.close(false, 'closed by a person', 5_000);
+      expect(standing).toMatchObject({ status: 'shutdown', message: reason, since: 5_000, closed: true });
+      expect(standing.code).toBeUndefined();
+      const next = new Standing(9_000, JSON.parse(JSON.stringify(standing.carry)));
+      next.reopen(9_500);
+      expect(next).toMatchObject({ status, message: reason, since: 9_500, closed: false });
+      expect(next.code).toBe(code);
+    },
+  );
+
+  test('comes back as it was where its next turn had not begun, and as interrupted where it never had one', () => {
+    const standing = started();
+    standing.endTurn('completed', 'done', undefined, 3_000);
+    standing.close(false, 'closed by a person', 5_000);
+    standing.reopen(6_000, true);
+    expect(standing).toMatchObject({ status: 'completed', message: 'done' });
+    const young = new Standing(1_000);
+    young.close(false, 'closed by a person', 2_000);
+    const again = new Standing(1_000, JSON.parse(JSON.stringify(young.carry)));
+    young.reopen(3_000, true);
+    expect(young).toMatchObject({ status: 'interrupted', message: expect.stringContaining('first turn') });
+    again.reopen(3_000);
+    expect(again).toMatchObject({ status: 'pending_init', isFinal: false });
+  });
+
   test('says why it was closed where there is no answer', () => {
     const standing = new Standing(1_000);
     standing.close(false, 'closed by a person', 5_000);

@@ -1,7 +1,8 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApprovalNeed } from '../../protocol/index.ts';
 import { openTimeSkipping } from '../support/time-skipping.ts';
-import { lastOutput, lines, say, spawn, wait } from './script.ts';
+import { call, lastOutput, lines, say, spawn, wait } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { ScriptedWorker } from './scripted-worker.ts';
 import { expectSoundHistories } from './with-worker.ts';
@@ -20,16 +21,18 @@ afterAll(async () => {
   await environment.teardown();
 });
 
-/** The first child is done and keeps its slot as long as it is open, so that the second one waits for ever. */
-const FIRST_KEEPS_SLOT = { max_threads: 1, count: 'open', when_full: 'queue' } as const;
+/** What nobody answers here, so that the second child never comes to an end. */
+const need: ApprovalNeed = { kind: 'command', summary: 'act', reason: 'the policy is untrusted', key: 'act' };
 
 /** Waits for both children, and lets the time pass until the wait is over. */
 async function waited(args: object, passes: number, limits: object = {}) {
   const session = await worker.start({
-    limits: { ...FIRST_KEEPS_SLOT, ...limits },
+    limits,
+    tools: { act: () => ({ output: '', success: false, needs_approval: need }) },
     script: lines({
       root: [spawn('one'), wait(['default-1']), spawn('two'), wait(['default-2'], args), say('ok')],
       'default-1': [say('done')],
+      'default-2': [call('act')],
     }),
   });
   await session.until('root', ({ waiting_for, step }) => waiting_for === 'agents' && step === 4);

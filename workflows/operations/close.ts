@@ -3,8 +3,9 @@ import type { AgentId, NotClosed, Status, WireStatus } from '../../protocol/inde
 import { isFinal, wireStatus } from '../../protocol/status.ts';
 import { bodyOf, terminateAgents, terminateProblem } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import type { Known } from '../children.ts';
+import type { Known } from '../known.ts';
 import { OUTSIDE } from '../standing.ts';
+import { viewsOf } from './list.ts';
 import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
 import { releaseBelow, releaseSlot, suspectEnded } from './slot.ts';
@@ -57,10 +58,19 @@ function withdrawTold(agent: AgentState, before: Known): void {
   else agent.inbox.withdraw(id, agent.children.get(id)?.turn ?? turn, 'interrupted');
 }
 
-/** It closes as for anybody else: its turn is stopped first, so its model does not see this answer any more. */
-function closeItself(agent: AgentState): CloseResult {
+/**
+ * It closes as for anybody else: its turn is stopped first, so its model does not see this answer any more. A client
+ * that has asked for it does, but the agent cannot wait for its own end: the answer names who is about to be closed.
+ */
+async function closeItself(agent: AgentState): Promise<CloseResult> {
+  const { status, message } = agent.standing;
+  const below = await viewsOf(agent, { scope: 'descendants', include_closed: true });
+  const leafFirst = (below?.agents ?? []).filter((view) => !view.closed).sort((a, b) => b.depth - a.depth);
   agent.orders.push({ type: 'shutdown', reason: 'closed by itself' });
-  return { status: wireStatus(agent.standing.status, agent.standing.message), closed: [agent.id] };
+  return {
+    status: wireStatus(status, message),
+    closed: [...leafFirst.map(({ agent_id }) => agent_id), agent.id],
+  };
 }
 
 /**

@@ -50,6 +50,8 @@ async function allowedAnswer(agent: AgentState, asked: RoleRequest, callId: stri
     if (answer.ok || answer.needs_approval === undefined) return answer;
     need = answer.needs_approval;
   }
+  // A person may take days, for which the agents that were asked for beside it do not wait.
+  agent.spawnLine.leave(callId);
   const refusal = await askApproval(agent, need, callId);
   if (refusal !== undefined) throw new Refused(refusal);
   // The folder that was asked about, and no other that a link may lead to by now.

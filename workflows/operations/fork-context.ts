@@ -5,7 +5,7 @@ import type { AgentState } from '../agent-state.ts';
 
 /** A fork of a fork is shown what the first one was shown. */
 export function presentedBy({ settings, identity }: AgentState): Presented {
-  return settings.presented ?? { depth: identity.depth, settings };
+  return settings.presented ?? { agent_id: identity.agent_id, depth: identity.depth, settings };
 }
 
 /** The conversation up to the answer that spawns, and what has changed for whoever goes on from it. */

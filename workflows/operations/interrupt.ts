@@ -1,29 +1,30 @@
 import { REASON_MAX } from '../../protocol/message-size.ts';
-import { SIGNALS } from '../../protocol/messages.ts';
+import { type Interrupt, SIGNALS } from '../../protocol/messages.ts';
 import type { AgentState } from '../agent-state.ts';
+import type { Order } from '../order.ts';
 
 /**
  * Stops the running turn, or the one that is about to begin, and by default those of all agents below; an idle agent
  * only passes it on.
- *
- * @param forInput it came with input, which a turn that has not begun takes along
  */
-export function interruptTurn(agent: AgentState, reason: string, forInput = false): void {
+export function interruptTurn(agent: AgentState, order: Extract<Order, { type: 'interrupt' }>): void {
+  const { reason, forInput, along } = order;
   // Nobody below knows yet of a turn that a limit is stopping.
   if (agent.running?.stopReason !== undefined && agent.running.limit === undefined) return;
   if (agent.settings.limits.interrupt_descendants) interruptChildren(agent, reason);
   if (agent.standing.status !== 'running') {
-    if (forInput) return;
+    if (forInput === true) return;
     // Input that waits makes a turn, as soon as the agent gets to it.
     if (agent.inbox.hasInput) agent.beginRunning();
   }
-  agent.running?.stop(reason);
+  agent.running?.stop(reason, undefined, along);
 }
 
 function interruptChildren(agent: AgentState, reason: string): void {
   for (const child of agent.children.open) {
     // Whatever it grows by on its way down, it has to be one that is taken.
-    const payload = { reason: `${agent.id} was interrupted: ${reason}`.slice(0, REASON_MAX) };
+    const passedOn = `${agent.id} was interrupted: ${reason}`.slice(0, REASON_MAX);
+    const payload: Interrupt = { reason: passedOn, from: agent.id };
     // One that is gone has nothing to interrupt.
     agent.outbox.send(child.id, SIGNALS.interrupt, payload).catch(() => {});
   }

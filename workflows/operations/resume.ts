@@ -65,7 +65,6 @@ async function asItIs(agent: AgentState, id: AgentId): Promise<ResumeResult | un
   const known = agent.children.get(id);
   if (known?.closed === false && !(await hasEnded(agent, id))) return asItStands(known);
   await requireOpenParent(agent, id);
-  requireDepth(agent, id);
   return undefined;
 }
 
@@ -108,13 +107,10 @@ async function requireOpenParent(agent: AgentState, id: AgentId): Promise<void> 
   });
 }
 
-function requireDepth(agent: AgentState, id: AgentId): void {
+function tooDeep(agent: AgentState, id: AgentId): ErrorBody | undefined {
   const { max_depth: most } = agent.settings.limits;
-  if (depthOf(id) <= most) return;
-  throw new Refused({
-    code: 'limit_depth',
-    message: `agent ${id} is deeper than agents.max_depth (${most}) allows`,
-  });
+  if (depthOf(id) <= most) return undefined;
+  return { code: 'limit_depth', message: `agent ${id} is deeper than agents.max_depth (${most}) allows` };
 }
 
 type Found = Extract<ClosedAgentAnswer, { ok: true }>;
@@ -151,6 +147,8 @@ async function startAgain(
   if (missing !== undefined) {
     return { code: 'agent_not_resumable', message: `agent ${missing} above it did not come back` };
   }
+  const depth = tooDeep(agent, id);
+  if (depth !== undefined) return depth;
   const ended = lifeOf(found.reports);
   if (!found.closed) await endBelow(agent, id, ended, found.open_children);
   // Where open agents hold slots, one that comes back needs one; else only its next turn does.

@@ -88,6 +88,6 @@ function closed(receiver: AgentId): Refused {
   return new Refused({
     code: 'agent_closed',
     message: `agent ${receiver} is closed and takes no input`,
-    hint: 'Spawn another one.',
+    hint: 'resume_agent brings it back; or spawn another one.',
   });
 }

@@ -1,5 +1,5 @@
 import { CancellationScope } from '@temporalio/workflow';
-import type { AgentId, AgentView, SlotAnswer, SlotRequest } from '../../protocol/index.ts';
+import type { AgentId, AgentView, ErrorBody, SlotAnswer, SlotRequest } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
 import { answerSlotRequest } from '../ledger.ts';
 import { MovesOn } from '../step-under-way.ts';
@@ -34,24 +34,28 @@ export function reserveFor(agent: AgentState, receiver: AgentId): Promise<Outcom
 /**
  * Takes a slot for this agent's own turn, or takes back the one it has lent, however long that takes. Calls that ask
  * for it side by side ask together.
+ *
+ * @returns why there is none to be had; never for one that takes back what it has lent
  */
-export async function takeSlot(agent: AgentState): Promise<void> {
-  if (agent.isRoot) return;
+export async function takeSlot(agent: AgentState): Promise<ErrorBody | undefined> {
+  if (agent.isRoot) return undefined;
   agent.reclaiming ??= reclaim(agent);
-  await agent.reclaiming;
+  return agent.reclaiming;
 }
 
-async function reclaim(agent: AgentState): Promise<void> {
+async function reclaim(agent: AgentState): Promise<ErrorBody | undefined> {
+  let refusal: ErrorBody | undefined;
   try {
-    await untilReclaimed(agent);
+    refusal = await untilReclaimed(agent);
   } finally {
     agent.reclaiming = undefined;
   }
   // A call that has begun to wait meanwhile had nothing to lend.
   if (agent.lenders > 0 || agent.step?.slotLent === true) tell(agent, { kind: 'lend', agent_id: agent.id });
+  return refusal;
 }
 
-async function untilReclaimed(agent: AgentState): Promise<void> {
+async function untilReclaimed(agent: AgentState): Promise<ErrorBody | undefined> {
   const requestId = agent.nextId('requests');
   const answer = await ask(agent, {
     kind: 'reclaim',
@@ -59,15 +63,16 @@ async function untilReclaimed(agent: AgentState): Promise<void> {
     agent_id: agent.id,
     from: agent.id,
   });
-  if (answer?.outcome === 'queued') await untilGranted(agent, requestId);
+  const last = answer?.outcome === 'queued' ? await untilGranted(agent, requestId) : answer;
+  return last?.outcome === 'refused' ? last.error : undefined;
 }
 
-async function untilGranted(agent: AgentState, requestId: string): Promise<void> {
+async function untilGranted(agent: AgentState, requestId: string): Promise<Outcome> {
   agent.standing.queued = true;
   agent.standing.waitingFor = 'slot';
   agent.report();
   try {
-    await agent.slotAnswers.await(requestId, () => agent.closing !== undefined);
+    return await agent.slotAnswers.await(requestId, () => agent.closing !== undefined);
   } finally {
     agent.standing.queued = false;
     agent.standing.waitingFor = undefined;
@@ -80,7 +85,13 @@ async function untilGranted(agent: AgentState, requestId: string): Promise<void>
  * it, if there is one, works on.
  */
 export async function lendingSlot<T>(agent: AgentState, callId: string, wait: () => Promise<T>): Promise<T> {
-  if (agent.isRoot || agent.operations.has(callId)) return wait();
+  if (agent.operations.has(callId)) return wait();
+  // Others may use its tokens meanwhile, too.
+  agent.tokensLeased = 0;
+  if (agent.tree !== undefined) {
+    agent.tree.budget.pause(agent.id, agent.standing.usage.total_tokens);
+    return wait();
+  }
   // Calls that go on waiting in a new run have lent it already.
   if (agent.lenders++ === 0 && agent.step?.slotLent !== true && agent.reclaiming === undefined) {
     tell(agent, { kind: 'lend', agent_id: agent.id });

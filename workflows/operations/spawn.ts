@@ -13,6 +13,7 @@ import { wireStatus } from '../../protocol/status.ts';
 import { lengthProblem } from '../../protocol/text-length.ts';
 import type { AgentState } from '../agent-state.ts';
 import { firstView } from '../agent-view.ts';
+import { emitStatus } from '../announce.ts';
 import { MovesOn } from '../step-under-way.ts';
 import { chooseId } from './choose-id.ts';
 import { noticeDeath } from './death.ts';
@@ -38,11 +39,15 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<S
   if (agent.step?.parked(request.callId) === undefined) {
     agent.emit({ type: 'agent.spawn.begin', ...call, prompt });
   }
+  const { spawnLine } = agent;
+  spawnLine.enter(request.callId);
   try {
     return await start(agent, request, prompt, (id, settings) => {
       const status = wireStatus(agent.children.get(id)?.status ?? 'pending_init');
       const effective = effectiveOf(settings);
       agent.emit({ type: 'agent.spawn.end', ...call, receiver_id: id, prompt, status, effective });
+      // It says nothing before the end of its first turn; one that stands in line does.
+      if (agent.children.get(id)?.status === 'running') emitStatus(agent, id, 'running');
       agent.onChange();
     });
   } catch (error) {
@@ -50,6 +55,8 @@ export async function spawn(agent: AgentState, request: SpawnRequest): Promise<S
     const reason = error instanceof Error ? error.message : String(error);
     agent.emit({ type: 'agent.spawn.end', ...call, prompt, status: 'not_found', error: reason });
     throw error;
+  } finally {
+    spawnLine.leave(request.callId);
   }
 }
 
@@ -81,7 +88,10 @@ async function start(
     });
   }
   const { settings, description } = await effectiveSettings(agent, request);
+  // Numbers follow the calls of an answer, whichever of their roles is read first.
+  await agent.spawnLine.turnOf(request.callId);
   const id = chooseId(agent, settings.role, request.name);
+  agent.spawnLine.leave(request.callId);
   const note = noteOf(agent, id, request.note, defaultNote(settings, description));
   const identity: AgentIdentity = {
     agent_id: id,
@@ -98,17 +108,14 @@ async function start(
   // From the reservation on nothing may be cut in two; it takes a few milliseconds.
   return uncut(agent, `The start of ${id}`, async () => {
     if (agent.closing !== undefined) throw closing(agent);
-    const answer = await reserveForSpawn(
-      agent,
-      firstView(identity, settings, note),
-      limits.when_full === 'queue',
-    );
+    const view = firstView(identity, settings, note);
+    const answer = await reserveForSpawn(agent, view, limits.when_full === 'queue');
     if (answer === undefined) {
       cancelSpawn(agent, id);
       throw closing(agent);
     }
     if (answer.outcome === 'refused') throw new Refused(answer.error);
-    agent.children.add(id, settings.role, request.callId, answer.outcome === 'queued');
+    agent.children.add(id, settings.role, request.callId, answer.outcome === 'queued', view);
     const input: AgentInput = {
       identity,
       settings,

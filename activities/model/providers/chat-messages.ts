@@ -43,6 +43,7 @@ export async function chatMessages(
     switch (item.type) {
       case 'user_message':
       case 'notice':
+      case 'summary':
         endAnswer();
         input.push(...(await inputParts(item, directory)));
         break;

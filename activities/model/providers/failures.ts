@@ -11,6 +11,9 @@ const WRITTEN_MAX = 2_000;
 const MAY_PASS = [408, 409, 425, 429];
 /** Codes that stand for a lasting refusal even where the status says "later". */
 const LASTING = ['insufficient_quota', 'billing_hard_limit_reached'];
+/** How servers in use say that a conversation is more than the model takes; some of them with a status of 500. */
+const TOO_LONG =
+  /context_length_exceeded|exceed_context_size|maximum context length|context (size|window|length)|(prompt|input) is too long/i;
 /** Codes with which a provider says in the middle of an answer that it was at fault itself. */
 const PASSING = /server_error|api_error|rate_limit|overloaded|timeout|unavailable|internal|5\d\d|429/i;
 
@@ -38,6 +41,8 @@ export function modelError(error: unknown, endpoint: Endpoint): unknown {
     });
   }
   if (error instanceof FailedAnswer) {
+    if (TOO_LONG.test(`${error.code} ${error.message}`))
+      return tooLong(`${where} answered ${clean(error.message)}`);
     const passing = error.code === undefined || PASSING.test(error.code);
     return answered(where, clean(error.message), passing);
   }
@@ -64,6 +69,9 @@ function apiFailure(error: APIError, where: string, endpoint: Endpoint): ModelEr
   const status = error.status as number | undefined;
   const said = cleaned(bodyMessage(error) ?? error.message, endpoint);
   const code = `${error.code ?? ''} ${error.type ?? ''}`.trim();
+  if (status !== 429 && TOO_LONG.test(`${code} ${said}`)) {
+    return tooLong(`${where} answered ${status === undefined ? '' : `${status}: `}${said}`);
+  }
   const lasting = LASTING.some((known) => code.includes(known));
   if (status === undefined) {
     const passing = !lasting && (code === '' || PASSING.test(code));
@@ -83,6 +91,10 @@ function answered(where: string, said: string, passing: boolean, after?: number)
     retryable: passing,
     retryAfterMs: after,
   });
+}
+
+function tooLong(message: string): ModelError {
+  return new ModelError('context_full', message, { hint: 'The conversation is more than this model takes.' });
 }
 
 function unreachable(where: string, reason: string): ModelError {

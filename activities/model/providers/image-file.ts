@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFile, readSync, type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { openOrdinaryFile } from '../../tools/ordinary-path.ts';
+import { promisify } from 'node:util';
 
 /** The largest image that is sent to a model, in bytes. */
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
 
 /** What tells the type of an image stands in its first bytes. */
 const MARK_BYTES = 12;
-const TOO_LARGE = `it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`;
-const NO_IMAGE = 'it is not a PNG, JPEG, GIF or WebP image';
 const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'it does not exist',
@@ -17,68 +15,75 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: 'its name contains a NUL byte',
 };
 
+/** A file that is there, and no model could be shown. */
+class Unfit extends Error {}
+
 /**
  * A file as a data: address for a model.
  *
  * @throws Error that says what is wrong with the file: too large, no image, or not the one that was meant (`sha256`)
  */
 export async function imageAddress(path: string, directory: string, sha256?: string): Promise<string> {
-  const { bytes, type } = await readImage(resolve(directory, path));
-  if (sha256 !== undefined && createHash('sha256').update(bytes).digest('hex') !== sha256) {
-    throw new Error('it has changed since it was attached');
-  }
-  return `data:${type};base64,${bytes.toString('base64')}`;
-}
-
-/** @throws Error that says why a file cannot be looked at */
-export async function checkImage(path: string): Promise<void> {
-  const problem = imageProblem(path);
-  if (problem !== undefined) throw new Error(problem);
-}
-
-/** What keeps a file from being shown to a model; undefined for an image. Only its beginning is read. */
-export function imageProblem(path: string): string | undefined {
+  const { file, type } = opened(resolve(directory, path));
   try {
-    // What is no file, such as a pipe, might keep whoever opens it waiting.
-    const stats = statSync(path);
-    if (stats.isDirectory()) return 'it is a folder';
-    if (!stats.isFile()) return 'it is not a file';
-    if (stats.size > IMAGE_BYTES_MAX) return TOO_LARGE;
-    return imageType(beginningOf(path)) === undefined ? NO_IMAGE : undefined;
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return UNREADABLE[code] ?? `it cannot be read (${code})`;
-  }
-}
-
-function beginningOf(path: string): Buffer {
-  const file = openSync(path, 'r');
-  try {
-    const bytes = Buffer.alloc(MARK_BYTES);
-    return bytes.subarray(0, readSync(file, bytes));
+    const bytes = await promisify(readFile)(file);
+    if (sha256 !== undefined && createHash('sha256').update(bytes).digest('hex') !== sha256) {
+      throw new Unfit('it has changed since it was attached');
+    }
+    return `data:${type};base64,${bytes.toString('base64')}`;
   } finally {
     closeSync(file);
   }
 }
 
-async function readImage(path: string): Promise<{ bytes: Buffer; type: string }> {
-  const bytes = await readBounded(path);
-  const type = imageType(bytes);
-  if (type === undefined) throw new Error(NO_IMAGE);
-  return { bytes, type };
+/** What keeps a file from being shown to a model; undefined for an image. Only its beginning is read. */
+export function imageProblem(path: string): string | undefined {
+  try {
+    closeSync(opened(path).file);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
-async function readBounded(path: string): Promise<Buffer> {
-  const { file, stats } = await openOrdinaryFile(path).catch((error: Error) => {
-    // Whoever tells of it names the path itself.
-    throw new Error(error.message.replace(`${path} `, 'it ').replace(/\.$/, ''), { cause: error });
-  });
+/** The file of an image, for whoever closes it. */
+function opened(path: string): { file: number; type: string } {
   try {
-    if (stats.size > IMAGE_BYTES_MAX) throw new Error(TOO_LARGE);
-    return await file.readFile();
-  } finally {
-    await file.close();
+    return openImage(path);
+  } catch (error) {
+    if (error instanceof Unfit) throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new Error(UNREADABLE[code] ?? `it cannot be read (${code})`, { cause: error });
   }
+}
+
+function openImage(path: string): { file: number; type: string } {
+  // To open what is no file, such as a pipe or a device, may wait, or do something.
+  requireFit(statSync(path));
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    // The path may lead elsewhere by now.
+    requireFit(fstatSync(file));
+    const type = imageType(beginningOf(file));
+    if (type === undefined) throw new Unfit('it is not a PNG, JPEG, GIF or WebP image');
+    return { file, type };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+function requireFit(stats: Stats): void {
+  if (stats.isDirectory()) throw new Unfit('it is a folder');
+  if (!stats.isFile()) throw new Unfit('it is not a file');
+  if (stats.size > IMAGE_BYTES_MAX) {
+    throw new Unfit(`it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`);
+  }
+}
+
+function beginningOf(file: number): Buffer {
+  const bytes = Buffer.alloc(MARK_BYTES);
+  return bytes.subarray(0, readSync(file, bytes, 0, MARK_BYTES, 0));
 }
 
 function imageType(bytes: Buffer): string | undefined {

@@ -1,15 +1,18 @@
-import type { ContentPart, Notice, UserMessage } from '../../../protocol/index.ts';
+import type { ContentPart, Notice, Summary, UserMessage } from '../../../protocol/index.ts';
 import { imageAddress } from './image-file.ts';
 
 /** A piece of input as any wire format can carry it. */
 export type InputPart = { kind: 'text'; text: string } | { kind: 'image'; url: string };
 
 /**
- * What a model reads for a message or a notice. A message from another agent is wrapped in its sender's name, a
- * notice in `<notice>`, so that the model can tell them from what a person says.
+ * What a model reads for a message, a notice or a summary. A message from another agent is wrapped in its sender's
+ * name, a notice in `<notice>`, so that the model can tell them from what a person says.
  */
-export async function inputParts(item: UserMessage | Notice, directory: string): Promise<InputPart[]> {
-  if (item.type === 'notice') return [{ kind: 'text', text: wrap('notice', '', item.text) }];
+export async function inputParts(
+  item: UserMessage | Notice | Summary,
+  directory: string,
+): Promise<InputPart[]> {
+  if (item.type !== 'user_message') return [{ kind: 'text', text: wrap(item.type, '', item.text) }];
   const parts = await Promise.all(item.content.map((part) => inputPart(part, directory)));
   if (item.from === undefined) return parts;
   const [only, ...more] = parts;

@@ -11,6 +11,8 @@ export interface ToolDeclaration {
 /** Everything that one call of a model needs. */
 export interface ModelCall {
   agent: { id: AgentId; role: string };
+  /** Calls that begin alike have the same, by which a provider finds its cache; default: the id of the agent. */
+  cache_key?: string;
   /** Counts from 1: how often this very call has been tried. */
   attempt: number;
   model: string;
@@ -23,6 +25,8 @@ export interface ModelCall {
   tools: readonly ToolDeclaration[];
   /** JSON schema that a text answer has to follow. */
   output_schema?: Record<string, unknown>;
+  /** The newest item asks for a summary: a script has one of its own. */
+  summary?: boolean;
 }
 
 /** What a model made of it: nothing at all, when it answered nothing. */

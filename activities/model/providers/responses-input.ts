@@ -14,6 +14,7 @@ export async function responsesInput(
     switch (item.type) {
       case 'user_message':
       case 'notice':
+      case 'summary':
         input.push({
           type: 'message',
           role: 'user',

@@ -69,7 +69,9 @@ async function requestBody(
     store: false,
     ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
     ...(without.has('encrypted_reasoning') ? {} : { include: ['reasoning.encrypted_content'] }),
-    ...(without.has('cache_key') ? {} : { prompt_cache_key: call.agent.id.slice(0, CACHE_KEY_MAX) }),
+    ...(without.has('cache_key')
+      ? {}
+      : { prompt_cache_key: (call.cache_key ?? call.agent.id).slice(0, CACHE_KEY_MAX) }),
     ...(call.output_schema === undefined
       ? {}
       : { text: { format: { type: 'json_schema', ...outputFormat(call.output_schema) } } }),

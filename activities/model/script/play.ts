@@ -1,4 +1,4 @@
-import { type Item, plainText, type ToolCall } from '../../../protocol/index.ts';
+import { behindSummary, countAnswers, type Item, plainText, type ToolCall } from '../../../protocol/index.ts';
 import { outputsByName, scriptedCallId } from './outputs.ts';
 import { callName, type Script, type ScriptAgent, type ScriptFail, type ScriptStep } from './script.ts';
 import { scriptError } from './script-error.ts';
@@ -35,8 +35,9 @@ export function play(script: Script, path: string, scene: Scene): Line {
   const inputs = items.filter((item) => item.type === 'user_message');
   const task = plainText(inputs[0]?.content ?? []);
   const [agent, at] = findAgent(script, path, scene.agent.role, task);
-  const answered = countAnswers(items);
-  const { step, place } = findStep(agent, `agents.${at}`, path, items, inputs.length, answered);
+  const progress = progressOf(items);
+  const { answered } = progress;
+  const { step, place } = findStep(agent, `agents.${at}`, path, progress);
   const scope = {
     task,
     input: plainText(inputs.at(-1)?.content ?? []),
@@ -83,19 +84,36 @@ function findAgent(script: Script, path: string, role: string, task: string): [S
   throw scriptError(path, 'agents', `none is for role ${role} with the task: ${task.slice(0, 200)}`);
 }
 
+/** How far a conversation has come, with what a summary stands for. */
+interface Progress {
+  /** Counts from 0. */
+  turn: number;
+  answered: number;
+  answeredInTurn: number;
+}
+
+function progressOf(items: readonly Item[]): Progress {
+  const { index, replaced } = behindSummary(items);
+  const shown = items.slice(index);
+  const inputs = replaced.user_messages + shown.filter((item) => item.type === 'user_message').length;
+  const lastInput = shown.findLastIndex((item) => item.type === 'user_message');
+  const answeredInTurn = countAnswers(shown.slice(lastInput + 1));
+  return {
+    turn: Math.max(inputs, 1) - 1,
+    answered: replaced.answers + countAnswers(shown),
+    answeredInTurn: lastInput < 0 ? replaced.answers_since + answeredInTurn : answeredInTurn,
+  };
+}
+
 function findStep(
   agent: ScriptAgent,
   place: string,
   path: string,
-  items: readonly Item[],
-  inputs: number,
-  answered: number,
+  { turn, answered, answeredInTurn }: Progress,
 ): { step: ScriptStep; place: string } {
-  const turn = Math.max(inputs, 1) - 1;
   const steps = agent.steps ?? agent.turns?.[turn] ?? [];
   const list = agent.steps === undefined ? `${place}.turns.${turn}` : `${place}.steps`;
-  const lastInput = items.findLastIndex((item) => item.type === 'user_message');
-  const played = agent.steps === undefined ? countAnswers(items.slice(lastInput + 1)) : answered;
+  const played = agent.steps === undefined ? answeredInTurn : answered;
 
   let ends = 0;
   for (const [index, step] of steps.entries()) {
@@ -108,13 +126,4 @@ function findStep(
     list,
     `there is no step left for answer ${played + 1} (it has ${ends}); add one, or "otherwise" to the agent`,
   );
-}
-
-/** How many answers of a model the conversation holds: what it made in one go counts as one. */
-function countAnswers(items: readonly Item[]): number {
-  return items.filter((item, index) => isMade(item) && !isMade(items[index - 1])).length;
-}
-
-function isMade(item: Item | undefined): boolean {
-  return item?.type === 'assistant_message' || item?.type === 'tool_call' || item?.type === 'reasoning';
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Item, noUsage, type Usage } from '../../../protocol/index.ts';
+import { counted, type Item, noUsage, type Usage } from '../../../protocol/index.ts';
 import { ModelError } from '../model-error.ts';
 import type { CallOptions, ModelCall, ModelProvider, ModelReply } from '../providers/provider.ts';
 import { type Line, play } from './play.ts';
@@ -21,6 +21,7 @@ export class ScriptProvider implements ModelProvider {
 
   async complete(call: ModelCall, { signal, onDelta }: CallOptions): Promise<ModelReply> {
     const script = await this.#read();
+    if (call.summary) return { items: [scriptedSummary(call)], usage: noUsage };
     const line = play(script, this.#path, {
       agent: call.agent,
       items: call.items,
@@ -43,6 +44,14 @@ export class ScriptProvider implements ModelProvider {
     if (this.#parsed?.text !== text) this.#parsed = { text, script: parseScript(text, this.#path) };
     return this.#parsed.script;
   }
+}
+
+/** A script knows where it is without one. */
+function scriptedSummary({ items }: ModelCall): Item {
+  return {
+    type: 'assistant_message',
+    text: `A script plays on behind ${counted(items.length - 1, 'item')}.`,
+  };
 }
 
 function itemsOf(line: Line): Item[] {

@@ -44,11 +44,11 @@ afterEach(async () => {
 
 async function setUp(
   answer: Answer | Answerer,
-  options: { session?: Record<string, unknown>; read?: Item[] } = {},
+  options: { session?: Record<string, unknown>; windows?: Record<string, number>; read?: Item[] } = {},
 ) {
   server = await startModelServer(typeof answer === 'function' ? answer : () => answer);
   const session: SessionSettings = sessionSettings({
-    model_providers: { local: { base_url: server.url } },
+    model_providers: { local: { base_url: server.url, context_windows: options.windows } },
     ...options.session,
   });
   const planned: ToolCall[] = [];
@@ -217,4 +217,33 @@ test('a refusal is not tried again', async () => {
 test('outside an activity the same function runs, without heartbeats', async () => {
   const { model } = await setUp({ text: 'ok' });
   expect((await model(request(task))).items).toEqual([said('ok')]);
+});
+
+test('an answer says when the conversation nearly fills the window of the model, and only then', async () => {
+  // Of which 85 % are 14.5 and 15.3: the call takes 15 tokens.
+  for (const [window, full] of [
+    [17, true],
+    [18, undefined],
+  ] as const) {
+    const { model } = await setUp(
+      { text: 'ok', usage: { input: 10, output: 5 } },
+      { windows: { '*': window } },
+    );
+    expect((await model(request(task))).nearly_full).toBe(full);
+    await server?.close();
+  }
+});
+
+test('a summary is an answer without calls, which the conversation of the worker does not get', async () => {
+  const { model, server } = await setUp((asked) =>
+    JSON.stringify(asked.items).includes('summary') ? { text: 'in short' } : { text: 'hello' },
+  );
+  expect(await model({ ...request(task), summary: true })).toMatchObject({
+    items: [said('in short')],
+    calls: [],
+  });
+  const more = [...task, textMessage('go on')];
+  // With what the worker remembers, and nothing else.
+  expect((await model({ ...request(more), fresh: [textMessage('go on')] })).items).toEqual([said('hello')]);
+  expect(server.requests).toHaveLength(2);
 });

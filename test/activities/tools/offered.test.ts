@@ -22,6 +22,7 @@ const SUB_AGENTS = [
 
 const names = (agent = agentIn({ working_directory: '/' }), session = sessionWith()) =>
   offeredTools(agent, session, builtinTools).map((tool) => tool.name);
+const NO_IMAGE = 'is no address of an image that a model takes: https://…, http://… or data:image/…';
 const plan = (
   name: string,
   args: string,
@@ -123,6 +124,25 @@ describe('a planned call', () => {
         message: expect.stringMatching(/^failed to parse function arguments: ./),
       },
     });
+  });
+
+  test.each([
+    ['spawn_agent', {}],
+    ['send_input', { id: 'worker-1' }],
+  ])('of %s with an image that no model takes says where it stands, and what is taken', (name, args) => {
+    for (const image_url of ['ftp://example.com/a.png', 'data:text/html,x', 'a.png', '']) {
+      const items = [
+        { type: 'text', text: 'look' },
+        { type: 'image', image_url },
+      ];
+      expect(plan(name, JSON.stringify({ ...args, items }))).toMatchObject({
+        kind: 'refused',
+        error: {
+          code: 'invalid_arguments',
+          message: `failed to parse function arguments: items.1.image_url: ${NO_IMAGE}`,
+        },
+      });
+    }
   });
 
   test('of an unknown tool is refused with the names that are known', () => {

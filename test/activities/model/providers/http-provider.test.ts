@@ -239,6 +239,18 @@ describe.each(['responses', 'chat'] as const)('over %s', (wire_api) => {
     expect(error.hint).toBe('Models on offer: one, two');
   });
 
+  test.each([
+    [400, "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000."],
+    [400, 'request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it'],
+    [500, 'Context size has been exceeded.'],
+    [413, 'prompt is too long'],
+  ])('a conversation that is too long is told as that, and not tried again (%s)', async (status, message) => {
+    const { complete } = await providerAt({ fault: { kind: 'status', status, message } }, { settings });
+    const error = await failureOf(complete(modelCall(task)));
+    expect(error).toMatchObject({ code: 'context_full', retryable: false });
+    expect(error.message).toContain(message);
+  });
+
   test('other refusals carry the words of the provider', async () => {
     const message = "Unsupported value: 'reasoning_effort' does not support 'xhigh'";
     const { complete } = await providerAt({ fault: { kind: 'status', status: 400, message } }, { settings });

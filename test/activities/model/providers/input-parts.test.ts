@@ -29,8 +29,9 @@ test('a local image is sent as it is, found from the working directory', async (
 });
 
 test.each([
-  [{ path: 'nowhere.png' }, 'it does not exist'],
-  [{ path: '/dev/zero' }, 'it is no ordinary file'],
+  [{ path: 'nowhere.png' }, 'attached: it does not exist]'],
+  [{ path: '/dev/zero' }, 'it is not a file'],
+  [{ path: '.' }, 'attached: it is a folder]'],
   [{ path: 'notes.txt' }, 'not a PNG'],
   [{ path: 'dot.png', sha256: '0'.repeat(64) }, 'changed since'],
 ])('an image that cannot be sent is named with the reason: %o', async (image, reason) => {

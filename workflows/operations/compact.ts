@@ -1,0 +1,116 @@
+import { workflowInfo } from '@temporalio/workflow';
+import type { Item, ModelAnswer, Summary } from '../../protocol/index.ts';
+import { callModel, problemOf } from '../activity-calls.ts';
+import type { AgentState } from '../agent-state.ts';
+import { planCompaction } from '../compaction.ts';
+import { hasToShrink } from '../continue-as-new.ts';
+import type { CompactionReason } from '../conversation.ts';
+import { cutMiddle } from '../cut-middle.ts';
+import { textOf } from '../model-step.ts';
+
+/** A summary that failed is asked for again when the conversation has grown by this much. */
+const GROWN = 1.2;
+/** Of a summary; a model that says more has copied rather than summarised. */
+const SUMMARY_BYTES = 64_000;
+const HANDLES_SHOWN = 50;
+
+/** @returns whether the conversation is shorter now */
+export async function compactIfDue(agent: AgentState): Promise<boolean> {
+  const { conversation } = agent;
+  const reason = conversation.compact ?? (hasToShrink(agent) ? 'history' : undefined);
+  if (reason === undefined) return false;
+  const { notCompacted } = conversation;
+  if (notCompacted !== undefined && conversation.bytes < notCompacted * GROWN) return false;
+  return compact(agent, reason);
+}
+
+/**
+ * Replaces all but the newest items by a summary that the model writes, and by how things stand, which is told from
+ * state. Where that cannot be had, the conversation stays as it is, with a warning.
+ *
+ * @returns whether the conversation is shorter now
+ */
+export async function compact(agent: AgentState, reason: CompactionReason): Promise<boolean> {
+  const { conversation, standing } = agent;
+  const before = conversation.bytes;
+  const plan = planCompaction(conversation.items, before);
+  if (plan === undefined) return giveUp(agent, reason, 'next to nothing in it could be replaced');
+  const replaced = conversation.items.slice(0, plan.keepFrom);
+  standing.waitingFor = 'model';
+  standing.currentTool = 'compaction';
+  agent.onChange();
+  let answer: ModelAnswer;
+  try {
+    answer = await askSummary(agent);
+  } catch (error) {
+    const problem = problemOf(error);
+    if (problem.kind === 'cancelled' || agent.running?.stopReason !== undefined) throw error;
+    return giveUp(agent, reason, problem.message);
+  } finally {
+    standing.waitingFor = undefined;
+    standing.currentTool = undefined;
+  }
+  standing.used(answer.usage, Date.now());
+  agent.emit({ type: 'usage', usage: answer.usage });
+  const text = textOf(answer.items);
+  if (text === '') return giveUp(agent, reason, 'the model answered with no text');
+  const summary: Summary = {
+    type: 'summary',
+    text: [cutMiddle(text, SUMMARY_BYTES), '', ...howThingsStand(agent, replaced)].join('\n'),
+    replaced: plan.replaced,
+  };
+  const count = plan.replaced.items - conversation.page(0, 0).compacted;
+  conversation.replace(plan.keepFrom, plan.messages, summary, workflowInfo().runId);
+  agent.emit({
+    type: 'conversation.compacted',
+    replaced: count,
+    bytes_before: before,
+    bytes_after: conversation.bytes,
+    reason,
+  });
+  return true;
+}
+
+function giveUp(agent: AgentState, reason: CompactionReason, why: string): false {
+  const { conversation } = agent;
+  conversation.compact = undefined;
+  conversation.notCompacted = conversation.bytes;
+  agent.warn(`The conversation was to be compacted (${REASONS[reason]}), and stays as it is: ${why}`);
+  return false;
+}
+
+const REASONS: Record<CompactionReason, string> = {
+  requested: 'somebody has asked for it',
+  window: "it nearly fills the model's window",
+  history: 'it has grown too large for a new run of its workflow',
+};
+
+function askSummary(agent: AgentState): Promise<ModelAnswer> {
+  const request = {
+    agent: agent.reference(),
+    pointer: agent.pointer,
+    fresh: agent.conversation.fresh,
+    final: false,
+    summary: true,
+  } as const;
+  return callModel(request, agent.settings, `model ${agent.settings.model} · compaction`);
+}
+
+/** What a summary may have wrong, and need not hold. */
+function howThingsStand({ standing, children }: AgentState, replaced: readonly Item[]): string[] {
+  const plan = standing.plan.map(({ step, status }) => `- ${status}: ${step}`);
+  const open = children.open.map(({ id, status }) => `- ${id}: ${status}`);
+  const handles = replaced.flatMap((item) =>
+    item.type === 'tool_output' && item.handle !== undefined ? [`- ${item.handle}`] : [],
+  );
+  return [
+    'How things stand now:',
+    ...listed('Plan', plan),
+    ...listed('Open sub-agents', open),
+    ...listed('Stored outputs that were too long', handles.slice(-HANDLES_SHOWN)),
+  ];
+}
+
+function listed(head: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [`${head}: none.`] : [`${head}:`, ...lines];
+}
