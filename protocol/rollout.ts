@@ -144,7 +144,7 @@ const itemSchemas = {
     handle: text.optional(),
   }),
   notice: z.looseObject({ type: z.literal('notice'), text }),
-  summary: z.looseObject({ type: z.literal('summary'), text }),
+  summary: z.looseObject({ type: z.literal('summary'), text, replaced: z.looseObject({ items: z.int() }) }),
 } satisfies Record<Item['type'], z.ZodType>;
 
 export const rolloutItemSchema = z.looseObject({
