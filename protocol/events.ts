@@ -38,11 +38,15 @@ export interface EventBodies {
   'agent.input.begin': OneReceiver & { prompt: string };
   'agent.input.end': OneReceiver & { prompt: string; status: WireStatus; error?: string };
   'agent.wait.begin': Call & { receiver_ids: AgentId[] };
-  'agent.wait.end': Call & { statuses: Record<string, WireStatus>; timed_out: boolean };
+  'agent.wait.end': Call & {
+    statuses: Record<string, WireStatus>;
+    timed_out: boolean;
+    interrupted_by_input?: boolean;
+  };
   'agent.close.begin': OneReceiver;
   'agent.close.end': OneReceiver & { status: WireStatus };
   'agent.resume.begin': OneReceiver;
-  'agent.resume.end': OneReceiver & { status: WireStatus };
+  'agent.resume.end': OneReceiver & { status: WireStatus; error?: string };
   'agent.status': { receiver_id: AgentId; status: Status; is_final: boolean; text: string };
   'agent.note': { receiver_id: AgentId; note: string | null };
   'subagent.start': { name: string; description: string; origin: string };

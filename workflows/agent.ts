@@ -14,6 +14,7 @@ import { beginClosing, followOrders, followWaiting } from './orders.ts';
 import { requireReadable } from './readable.ts';
 import { giveUp, type Past, recall } from './restore.ts';
 import { applyRole } from './root-role.ts';
+import { worksBelow } from './settling.ts';
 import { lookForStandstill } from './standstill.ts';
 import type { Stoppable } from './stoppable.ts';
 import { Surface } from './surface.ts';
@@ -50,8 +51,6 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     }
     if (input.restore?.kind === 'resume') {
       if (input.slot === 'queued') await standInLine(self);
-      // It holds it, and does nothing yet.
-      if (!self.isRoot && self.settings.limits.count === 'open') releaseSlot(self, self.id);
     }
     while (self.closing === undefined || self.standing.status === 'running') {
       const outcome = await nextTurn(self, input);
@@ -107,6 +106,8 @@ async function standInLine(self: AgentState): Promise<void> {
   const refusal = await takeSlot(self);
   if (self.closing !== undefined) return;
   if (refusal !== undefined) self.warn(`It is back without a slot. ${refusal.message}`);
+  // It holds it, and does nothing yet.
+  else if (!self.inbox.hasInput) releaseSlot(self, self.id);
   self.report();
 }
 
@@ -174,10 +175,10 @@ async function obtainSlot(
 
 /** A one-shot root whose turn has ended, and below which nothing runs. An interrupted one waits for input. */
 function closesByItself(self: AgentState): boolean {
-  const { session, standing, tree, inbox } = self;
+  const { session, standing, inbox } = self;
   if (session?.one_shot !== true || inbox.hasInput || !self.hasEndedATurn) return false;
   if (standing.status !== 'completed' && standing.status !== 'errored') return false;
-  return !session.wait_agents || tree?.busy !== true;
+  return !session.wait_agents || !worksBelow(self);
 }
 
 /** Native cancellation is how Temporal's own tools end a workflow; here it closes the agent and all below it. */

@@ -159,6 +159,11 @@ export class Children {
     return this.open.filter((known) => !isFinal(known.status) || known.pending.length > 0);
   }
 
+  /** Whether somebody has got input of this agent, and has not told yet that it was delivered. */
+  get hasUnconfirmed(): boolean {
+    return [...this.#known.values()].some(({ closed, pending }) => !closed && pending.length > 0);
+  }
+
   /** Takes in a report; undefined for one that is not newer than what is known. */
   apply(report: Report): Change | undefined {
     const { view, ended } = report;

@@ -7,10 +7,15 @@ export function waitsForThoseBelow({ session, isRoot }: AgentState): boolean {
   return isRoot && session?.one_shot === true && session.wait_agents;
 }
 
+/** Whether anybody works below the root, or is about to: with input of its own that nobody has confirmed yet. */
+export function worksBelow({ tree, children }: AgentState): boolean {
+  return tree?.busy === true || children.hasUnconfirmed;
+}
+
 /** Waits until nothing runs below the root, unless input comes, or it should go on in a new run meanwhile. */
 export async function untilSettledBelow(agent: AgentState): Promise<'settled' | 'input' | 'continue_as_new'> {
-  const { tree, inbox, standing } = agent;
-  const goesOn = (): boolean => tree?.busy === true && !inbox.hasInput && agent.closing === undefined;
+  const { inbox, standing } = agent;
+  const goesOn = (): boolean => worksBelow(agent) && !inbox.hasInput && agent.closing === undefined;
   if (goesOn()) {
     standing.waitingFor = 'agents';
     agent.onChange();

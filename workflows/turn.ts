@@ -93,7 +93,8 @@ async function takeSteps(agent: AgentState, running: Stoppable): Promise<TurnOut
       continue;
     }
     const text = textOf(answer.items);
-    if (agent.inbox.hasInput) continue;
+    // Where no step is left, what has come is for the next turn: this one has its answer.
+    if (agent.inbox.hasInput && agent.standing.step < most) continue;
     return text === '' ? emptyAnswer() : { status: 'completed', message: text };
   }
 }

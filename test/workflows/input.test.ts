@@ -253,6 +253,24 @@ describe.concurrent('an agent that sends input', () => {
     expect((await session.tree()).slots?.used).toBe(0);
   });
 
+  test('with an interrupt is refused to whoever may not interrupt the receiver, and stops nobody', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('left', 'right'), waitForAll, say('ok')],
+        'default-1': [
+          () => call('send_input', { id: session.id, message: 'stop', interrupt: true }),
+          call('send_input', { id: 'default-2', message: 'stop', interrupt: true }),
+          say('done'),
+        ],
+        'default-2': [say('done')],
+      }),
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'ok' });
+    const errors = outputs(await session.items('default-1'), 'send_input').map(({ error }) => error?.code);
+    expect(errors).toEqual(['not_permitted', 'not_permitted']);
+    expect(await session.eventsOf('turn.interrupted')).toEqual([]);
+  });
+
   test('is refused where there is no such agent, several, itself or one that is closed', async () => {
     const session = await worker().start({
       script: lines({

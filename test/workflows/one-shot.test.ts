@@ -1,13 +1,58 @@
 import { describe, expect, test } from 'vitest';
 import { limitsSchema } from '../../protocol/index.ts';
+import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
-import { heard, lines, never, type Script, say, spawn, spawnAs, waitForAll } from './script.ts';
+import { heard, lines, never, type Script, say, spawn, spawnAs, spawned, waitForAll } from './script.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
 const ONE_SHOT = { one_shot: true };
 
 describe.concurrent('a one-shot root', () => {
+  test('whose open child was closed, resumed and sent input is not over before the child has worked on that', async () => {
+    const session = await worker().start({
+      session: { one_shot: true },
+      limits: { count: 'open' },
+      script: lines({
+        root: [
+          spawn('x'),
+          waitForAll,
+          ({ items }) => {
+            const [id] = spawned(items);
+            return {
+              calls: [
+                { name: 'close_agent', args: { id } },
+                { name: 'resume_agent', args: { id } },
+                { name: 'send_input', args: { id, message: 'three' } },
+              ],
+            };
+          },
+          say('not yet'),
+          ({ items }) => say(`told: ${heard(items).at(-1)}`),
+        ],
+        'default-1': [say('one'), say('worked on three')],
+      }),
+    });
+    const { status, output } = await session.result();
+    expect(status).toBe('completed');
+    expect(output).toMatch(/^told: .*worked on three/);
+  });
+
+  test('that is sent input with its last step takes that in a turn of its own', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      session: { one_shot: true },
+      limits: { max_steps: 1 },
+      script: lines({ root: [() => gate.opened.then(() => say('first')), say('second')] }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'model');
+    await session.send('steer');
+    await eventually(async () => expect(await session.eventsOf('input.accepted')).toHaveLength(1));
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'second' });
+    expect(await session.eventsOf('turn.failed')).toEqual([]);
+  });
+
   test('closes by itself when it has answered, and keeps its status', async () => {
     const session = await worker().start({ session: ONE_SHOT, script: lines({ root: [say('done')] }) });
     expect(await session.result()).toEqual({

@@ -472,6 +472,7 @@ describe.concurrent('a wait', () => {
       timed_out: false,
       interrupted_by_input: true,
     });
+    expect(await session.eventsOf('agent.wait.end')).toMatchObject([{ interrupted_by_input: true }]);
     gate.open();
   });
 

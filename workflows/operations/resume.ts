@@ -35,8 +35,9 @@ export async function resume(
 ): Promise<ResumeResult> {
   const id = await resolveAgent(agent, reference);
   const event = { call_id: options.callId, sender_id: agent.id, receiver_id: id };
-  const tell = (status: WireStatus): void => {
-    agent.emit({ type: 'agent.resume.end', ...event, status });
+  const tell = (status: WireStatus, error?: string): void => {
+    const reason = error === undefined ? {} : { error };
+    agent.emit({ type: 'agent.resume.end', ...event, status, ...reason });
     agent.onChange();
   };
   agent.emit({ type: 'agent.resume.begin', ...event });
@@ -53,7 +54,8 @@ export async function resume(
       return result;
     });
   } catch (error) {
-    if (!(error instanceof LeftBehind)) tell('not_found');
+    if (!(error instanceof LeftBehind))
+      tell('not_found', error instanceof Error ? error.message : String(error));
     throw error;
   }
 }
@@ -161,6 +163,8 @@ async function startAgain(
     return { code: 'agent_closed', message: `agent ${agent.id} is closing and resumes no agents` };
   }
   const queued = slot?.outcome === 'queued';
+  // It comes up idle. Said by itself, that might come behind what is reserved for input that it is about to get.
+  if (slot?.outcome === 'granted') releaseSlot(agent, id);
   const { identity, settings, note, run_id, reports } = found;
   const undo = agent.children.resumed(id, reports, queued);
   try {

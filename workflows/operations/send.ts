@@ -4,6 +4,7 @@ import { SIGNALS } from '../../protocol/messages.ts';
 import { wireStatus } from '../../protocol/status.ts';
 import type { AgentState } from '../agent-state.ts';
 import { OUTSIDE } from '../standing.ts';
+import { requireBelow } from './ownership.ts';
 import { Refused } from './refused.ts';
 import { needsSlot, resolveAgent } from './resolve.ts';
 import { releaseSlot, reserveFor } from './slot.ts';
@@ -23,7 +24,7 @@ export async function send(agent: AgentState, request: SendRequest): Promise<{ s
   const event = { call_id: request.callId, sender_id: agent.id, receiver_id: receiver, prompt };
   agent.emit({ type: 'agent.input.begin', ...event });
   try {
-    requireReceiver(agent, receiver);
+    requireReceiver(agent, receiver, request.interrupt);
     // From the reservation on nothing may be cut in two, or the slot would be kept for an input that never comes.
     return await uncut(agent, `The input for ${receiver}`, async () => {
       const submissionId = await reserveAndSend(agent, receiver, request);
@@ -40,7 +41,9 @@ export async function send(agent: AgentState, request: SendRequest): Promise<{ s
   }
 }
 
-function requireReceiver(agent: AgentState, receiver: AgentId): void {
+function requireReceiver(agent: AgentState, receiver: AgentId, interrupt: boolean): void {
+  // Whoever may not stop an agent may not do so by the way.
+  if (interrupt && receiver !== agent.id) requireBelow(agent, receiver, 'interrupt');
   if (receiver === agent.id) {
     throw new Refused({ code: 'not_permitted', message: 'an agent cannot send input to itself' });
   }

@@ -70,12 +70,9 @@ async function waitFor(
   // While it waited for its slot afterwards, the agents may have come to their end after all.
   const timedOut = !inTime && !done;
   const interruptedByInput = !done && !timedOut && agent.inbox.hasInput;
-  agent.emit({ type: 'agent.wait.end', ...event, statuses: status, timed_out: timedOut });
-  return {
-    status,
-    timed_out: timedOut,
-    ...(interruptedByInput ? { interrupted_by_input: true } : {}),
-  };
+  const outcome = { timed_out: timedOut, ...(interruptedByInput ? { interrupted_by_input: true } : {}) };
+  agent.emit({ type: 'agent.wait.end', ...event, statuses: status, ...outcome });
+  return { status, ...outcome };
 }
 
 /** Whom to wait for, and until when. */
