@@ -69,8 +69,13 @@ export async function notReplayed(
   let index = 0;
   for await (const { error } of Worker.runReplayHistories(options, histories)) {
     const file = histories[index++]?.file ?? '';
-    if (error !== undefined) failed.push({ file, reason: error.message });
+    if (error !== undefined) failed.push({ file, reason: shortly(error.message) });
   }
   if (index !== histories.length) throw new Error(`${index} of ${histories.length} histories were replayed`);
   return failed;
+}
+
+/** Temporal's own sentence with its code, where there is one among what is wrapped around it. */
+function shortly(message: string): string {
+  return /\[TMPRL\d+\][^"\\]*/.exec(message)?.[0] ?? message.slice(0, 400);
 }
