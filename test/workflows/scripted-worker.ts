@@ -18,7 +18,7 @@ import type { Connections } from './connect.ts';
 import type { Script } from './script.ts';
 import { type Play, type Plays, scriptedActivities } from './scripted-activities.ts';
 import { ScriptedSession } from './scripted-session.ts';
-import { workflowBundle } from './test-bundle.ts';
+import { type Bundle, workflowBundle } from './test-bundle.ts';
 
 export interface StartOptions {
   script: Script;
@@ -42,6 +42,8 @@ export interface StartOptions {
 
 export interface WorkerChoices {
   maxCachedWorkflows?: number;
+  /** Workflows that somebody has changed. */
+  workflowBundle?: Bundle;
 }
 
 /** The real agent workflow on a task queue of its own; its models and tools are played, session by session. */

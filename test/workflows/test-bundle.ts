@@ -9,21 +9,30 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 const interceptors = fileURLToPath(new URL('./test-interceptors.ts', import.meta.url));
 const cache = join(repository, 'node_modules', '.cache', 'cadre-test');
 
-let made: Promise<{ codePath: string }> | undefined;
-
-/** The workflows with the test's interceptors, bundled once for all test files: it takes seconds. */
-export function workflowBundle(): Promise<{ codePath: string }> {
-  made ??= make();
-  return made;
+export interface Bundle {
+  codePath: string;
 }
 
-async function make(): Promise<{ codePath: string }> {
-  const codePath = join(cache, `workflows-${sourcesHash()}.js`);
+const made = new Map<string, Promise<Bundle>>();
+
+/**
+ * The workflows with the test's interceptors, bundled once for all test files: it takes seconds. With a change, the name
+ * of a file beside this one, they also have the interceptors of that.
+ */
+export function workflowBundle(change = ''): Promise<Bundle> {
+  const bundle = made.get(change) ?? make(change === '' ? [] : [join(import.meta.dirname, change)]);
+  made.set(change, bundle);
+  return bundle;
+}
+
+async function make(changes: string[]): Promise<Bundle> {
+  const modules = [interceptors, ...changes];
+  const codePath = join(cache, `workflows-${sourcesHash(modules)}.js`);
   if (existsSync(codePath)) return { codePath };
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(repository, 'workflows', 'index.ts'),
     preloadModules: [join(repository, 'workflows', 'preload.ts')],
-    workflowInterceptorModules: [interceptors],
+    workflowInterceptorModules: modules,
     payloadConverterPath: payloadConverterPath(),
     logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: console.error },
   });
@@ -35,7 +44,7 @@ async function make(): Promise<{ codePath: string }> {
   return { codePath };
 }
 
-function sourcesHash(): string {
+function sourcesHash(interceptorModules: readonly string[]): string {
   const hash = createHash('sha256');
   for (const folder of ['workflows', 'protocol', 'codec']) {
     const files = readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).sort();
@@ -43,6 +52,7 @@ function sourcesHash(): string {
       hash.update(`${file}\n`).update(readFileSync(join(repository, folder, file)));
     }
   }
-  for (const file of [interceptors, join(repository, 'package-lock.json')]) hash.update(readFileSync(file));
+  for (const file of [...interceptorModules, join(repository, 'package-lock.json')])
+    hash.update(readFileSync(file));
   return hash.digest('hex').slice(0, 16);
 }
