@@ -4,6 +4,7 @@ import {
   type AgentInput,
   behindSummary,
   CadreError,
+  counted,
   type Item,
   plainText,
   QUERIES,
@@ -99,7 +100,7 @@ async function itemsCarried(line: AgentLine, runId: string, nth: number | undefi
   if (found !== undefined) return found;
   throw new CadreError(
     'invalid_arguments',
-    `agent ${line.id} has ${before + messages.length} user messages; there is no message ${nth}.`,
+    `agent ${line.id} has ${counted(before + messages.length, 'user message')}; there is no message ${nth}.`,
     { hint: 'Without a number the whole conversation is taken.' },
   );
 }

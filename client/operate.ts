@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { CadreError, type Operate, type OperateAnswer, type OperateOutcome } from '../protocol/index.ts';
 import { isStillThere } from '../protocol/lives.ts';
 import { QUERIES, UPDATES } from '../protocol/messages.ts';
@@ -15,7 +16,11 @@ export interface Outcome {
 
 /** Asks an agent for something that takes time, and looks until it is done. */
 export async function operate(line: AgentLine, request: Operate): Promise<Outcome> {
-  const { operation_id } = await line.update<OperateAnswer>(UPDATES.operate, request);
+  // Asked once more where the answer was lost, it is done once.
+  const { operation_id } = await line.update<OperateAnswer>(UPDATES.operate, {
+    id: randomUUID(),
+    ...request,
+  });
   const patience = new Patience();
   const pace = new Pace();
   for (let looks = 0; ; await pace.pause()) {

@@ -129,16 +129,19 @@ export function explain(error: z.ZodError): string {
  * Operations that a client asks of an agent and that take time: the update `_operate` answers at once with the id under
  * which the query `_outcome` tells what has come of it.
  */
+const operationId = boundedText(NAMED_ID_MAX).min(1).optional().describe('The same id twice is done once');
 export const operateSchema = z.discriminatedUnion('operation', [
   /** Asked of the root: brings back a closed agent of its session, and with `recursive` what was open below it. */
   z.strictObject({
     operation: z.literal('resume'),
+    id: operationId,
     agent_id: boundedText(AGENT_ID_MAX).min(1),
     recursive: z.boolean().default(false),
   }),
   /** Asked of any agent: a tool call as if its model had made it; arguments as JSON text. */
   z.strictObject({
     operation: z.literal('call'),
+    id: operationId,
     tool: boundedText(NAME_MAX).min(1),
     arguments: messageTextSchema,
   }),

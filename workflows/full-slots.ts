@@ -25,7 +25,7 @@ export function slotsFull({ max, working, idle }: Holders, byFinishing: boolean)
   );
   return {
     code: 'limit_threads',
-    message: `All ${max} slots for agents are taken (agents.max_threads). Holders: ${holders.join('; ')}.`,
+    message: `${max === 1 ? 'The one slot for agents is' : `All ${max} slots for agents are`} taken (agents.max_threads). Holders: ${holders.join('; ')}.`,
     hint: byFinishing
       ? 'Wait for one to finish (wait), or close one (close_agent), and try again.'
       : 'Close one that is done (close_agent) and try again.',

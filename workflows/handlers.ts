@@ -169,7 +169,8 @@ function registerUpdates(agent: AgentState): void {
     UPDATES.operate,
     operateSchema,
     (request): OperateAnswer => {
-      const id = agent.nextId('requests');
+      const id = request.id ?? agent.nextId('requests');
+      if (agent.operations.has(id)) return { operation_id: id };
       agent.operations.begin(id);
       agent.orders.push({ type: 'operate', id, request });
       return { operation_id: id };

@@ -58,12 +58,15 @@ async function untilSettled(self: AgentState, ids: AgentId[], isDue: () => boole
   }
 }
 
+/** What its last turn came to stands; one that has come to nothing yet has failed by this. */
 function endIdleness(self: AgentState, idle: number): void {
   const { standing } = self;
   const limit = `The limit of ${idle} ms without any activity was reached (agents.max_runtime_ms).`;
-  const last = standing.status === 'completed' && standing.message ? ` Last answer: ${standing.message}` : '';
-  standing.endTurn('errored', limit + last, 'limit_runtime', Date.now());
-  self.emitOwnStatus();
-  self.report();
+  self.warn(`${limit} The agent is closed.`);
+  if (!standing.isFinal) {
+    standing.endTurn('errored', limit, 'limit_runtime', Date.now());
+    self.emitOwnStatus();
+    self.report();
+  }
   beginClosing(self, limit, true);
 }

@@ -127,7 +127,8 @@ export class SessionTree {
     const at = new Date(now).toISOString();
     const holds = keepsStatus && report.view.is_final;
     const end = holds ? {} : ({ status: 'errored', message: reason, status_since: at } as const);
-    const view: AgentView = { ...report.view, ...end, is_final: true, closed: true, updated_at: at };
+    const { waiting_for: _, current_tool: _tool, queued: _queued, ...last } = report.view;
+    const view: AgentView = { ...last, ...end, is_final: true, closed: true, updated_at: at };
     this.#reports.set(id, { ...report, view, seq: endOfLife(report.seq) });
     return true;
   }

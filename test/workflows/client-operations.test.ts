@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentSettings } from '../../protocol/index.ts';
+import type { AgentSettings, Operate, OperateAnswer } from '../../protocol/index.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
 import { lines, never, say, untilStopped } from './script.ts';
@@ -21,6 +21,23 @@ async function closed(session: ScriptedSession): Promise<number> {
   const time = (event: typeof asked) => Number(event?.eventTime?.seconds) * 1_000;
   return time(events?.at(-1)) - time(asked);
 }
+
+test('what a client asks twice under one id is done once, and answered as often as it is looked for', async () => {
+  const session = await worker().start({
+    script: lines({ root: [say('ok')] }),
+    tools: { act: ({ args }) => `did ${args.n}` },
+  });
+  await session.untilFinal();
+  const ask = (id: string, n: number): Promise<OperateAnswer> => {
+    const request: Operate = { operation: 'call', id, tool: 'act', arguments: JSON.stringify({ n }) };
+    return session.agent().executeUpdate<OperateAnswer, [Operate]>('_operate', { args: [request] });
+  };
+  const answers = await Promise.all([ask('one', 1), ask('two', 2), ask('one', 1)]);
+  expect(answers.map(({ operation_id }) => operation_id)).toEqual(['one', 'two', 'one']);
+  expect(await session.outcomeOf('one')).toMatchObject({ success: true, output: 'did 1' });
+  expect(await session.outcomeOf('two')).toMatchObject({ success: true, output: 'did 2' });
+  expect(await session.eventsOf('tool.begin')).toHaveLength(2);
+});
 
 describe.concurrent('closing an agent that a client has do something', () => {
   test('stops a tool that runs', async () => {

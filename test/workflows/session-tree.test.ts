@@ -62,7 +62,10 @@ describe("the root's picture of its session", () => {
 
   test('takes an agent for closed that can report no more', () => {
     const tree = treeWith([CHILD], [GRANDCHILD]);
+    tree.apply(reportOf(CHILD, 1, { waiting_for: 'approval', current_tool: 'shell' }));
     tree.lost(CHILD, 'ended from outside', NOON);
+    expect(tree.report(CHILD)?.view).not.toHaveProperty('waiting_for');
+    expect(tree.report(CHILD)?.view).not.toHaveProperty('current_tool');
     expect(tree.report(CHILD)?.view).toMatchObject({
       status: 'errored',
       message: 'ended from outside',
