@@ -13,6 +13,8 @@ export interface BudgetRequest {
   spent: number;
   /** Tokens that its next call takes, as far as can be foreseen. */
   expected?: number;
+  /** Its conversation has become shorter: no earlier step says how much the next one takes. */
+  shrunk?: boolean;
 }
 
 export type BudgetAnswer =

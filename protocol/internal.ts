@@ -261,6 +261,7 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
       from,
       spent: z.number().nonnegative(),
       expected: z.number().nonnegative().optional(),
+      shrunk: z.boolean().optional(),
     }),
   }),
   z.looseObject({

@@ -60,12 +60,12 @@ export class Budget {
     }
   }
 
-  answer({ request_id, from, spent, expected = 0 }: BudgetRequest): BudgetAnswer {
+  answer({ request_id, from, spent, expected = 0, shrunk = false }: BudgetRequest): BudgetAnswer {
     const limits = this.#limitsOf(from);
     if (limits.length === 0) return { request_id, outcome: 'go' };
     this.#spend(from, spent);
     this.#leases.delete(from);
-    const step = Math.max(this.#largest.get(from) ?? 0, expected);
+    const step = shrunk ? expected : Math.max(this.#largest.get(from) ?? 0, expected);
     this.#largest.set(from, step);
     let lease = Number.POSITIVE_INFINITY;
     let refusal: BudgetRefusal | undefined;

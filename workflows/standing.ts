@@ -16,6 +16,8 @@ export interface StandingCarry {
   usage: Usage;
   /** Tokens of the newest model call. */
   last_call?: number;
+  /** The conversation has been compacted since the root was last asked for tokens. */
+  shrunk?: boolean;
   note?: string;
   plan: PlanStep[];
   approval_missing: boolean;
@@ -162,6 +164,18 @@ export class Standing {
 
   used(usage: Usage, now: number): void {
     this.#update(now, { usage: addUsage(this.#state.usage, usage), last_call: usage.total_tokens });
+  }
+
+  /** Its conversation has become shorter, and a call takes about so many tokens now. */
+  shrank(tokens: number, now: number): void {
+    this.#update(now, { last_call: tokens, shrunk: true });
+  }
+
+  /** Whether that has happened since this was asked last. */
+  takeShrunk(now: number): boolean {
+    const { shrunk = false } = this.#state;
+    if (shrunk) this.#update(now, { shrunk: false });
+    return shrunk;
   }
 
   setPlan(plan: PlanStep[], now: number): void {

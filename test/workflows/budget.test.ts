@@ -45,6 +45,15 @@ test('the largest step so far stands for the next, whatever the last one took', 
   expect(foreseen(carried(budget), SESSION, 410, 10)).toBe('last');
 });
 
+test('after a conversation was compacted, what is foreseen of a step goes before what earlier ones took', () => {
+  const budget = budgetOf([[SESSION, 1_000]]);
+  expect(foreseen(budget, SESSION, 0, 400)).toBe('go');
+  expect(foreseen(carried(budget), SESSION, 500, 50)).toBe('last');
+  const shrunk = budget.answer({ request_id: 'r', from: SESSION, spent: 500, expected: 50, shrunk: true });
+  expect(shrunk.outcome).toBe('go');
+  expect(foreseen(budget, SESSION, 550, 60)).toBe('go');
+});
+
 test('a root with steps of 500 and a limit of 1,100 is asked for its report after one of them', () => {
   const budget = budgetOf([[SESSION, 1_100]]);
   expect(foreseen(budget, SESSION, 0, 0)).toBe('go');

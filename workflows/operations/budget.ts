@@ -16,8 +16,9 @@ export async function askBudget(agent: AgentState): Promise<BudgetRefusal | unde
     request_id: agent.nextId('requests'),
     from: agent.id,
     spent,
-    // A conversation only grows, so the next call takes what the last one took, or more.
+    // Unless it was compacted a conversation only grows: the next call takes what the last one took, or more.
     expected: agent.standing.lastCall,
+    ...(agent.standing.takeShrunk(Date.now()) ? { shrunk: true } : {}),
   });
   agent.tokensLeased = (answer?.outcome === 'go' ? answer.until : undefined) ?? 0;
   return answer === undefined || answer.outcome === 'go' ? undefined : answer;

@@ -13,6 +13,8 @@ const GROWN = 1.2;
 /** Of a summary; a model that says more has copied rather than summarised. */
 const SUMMARY_BYTES = 64_000;
 const HANDLES_SHOWN = 50;
+/** Of JSON; a text of another language than English has fewer. */
+const BYTES_A_TOKEN = 3;
 
 /** @returns whether the conversation is shorter now */
 export async function compactIfDue(agent: AgentState): Promise<boolean> {
@@ -61,6 +63,7 @@ export async function compact(agent: AgentState, reason: CompactionReason): Prom
   };
   const count = plan.replaced.items - conversation.page(0, 0).compacted;
   conversation.replace(plan.keepFrom, plan.messages, summary, workflowInfo().runId);
+  standing.shrank(Math.ceil(conversation.bytes / BYTES_A_TOKEN), Date.now());
   agent.emit({
     type: 'conversation.compacted',
     replaced: count,
