@@ -22,7 +22,7 @@ export interface ChildNotice {
   quiet?: true;
 }
 
-/** `held`: it is from before the agent was closed, and waits for what comes after that. */
+/** `held`: it is from before the agent was closed or interrupted, and waits for what comes after that. */
 type Waiting = ({ kind: 'input'; input: Input } | { kind: 'notice'; notice: ChildNotice }) & { held?: true };
 
 export interface InboxCarry {
@@ -93,13 +93,19 @@ export class Inbox {
   }
 
   /**
-   * The agent was closed, and is back: what waits does not start a turn, and goes before what comes next.
+   * The agent was closed, and is back, or was interrupted: what waits does not start a turn, and goes before what comes
+   * next.
    *
    * @returns how many inputs that are
    */
   hold(): number {
     this.#waiting = this.#waiting.map((entry) => ({ ...entry, held: true }));
     return this.#waiting.filter(({ kind }) => kind === 'input').length;
+  }
+
+  /** What was held makes a turn again: the one that was to be stopped had come to its end before. */
+  release(): void {
+    this.#waiting = this.#waiting.map(({ held: _, ...entry }) => entry);
   }
 
   get hasInput(): boolean {
@@ -124,17 +130,26 @@ export class Inbox {
 
   /** Takes all that waits, so that one model call sees it together. */
   drain(): Item[] {
-    const items = this.#fitting.map((entry): Item => {
-      if (entry.kind === 'notice') return { type: 'notice', text: entry.notice.text };
-      const { id, content, from } = entry.input;
-      // Only ids that the sender itself gave: anybody may write an agent's name into `from`.
-      if (from !== undefined && id.startsWith(`${from}#`)) this.#taken.set(from, id);
-      return from === undefined ? { type: 'user_message', content } : { type: 'user_message', content, from };
-    });
+    const items = this.#fitting.map((entry) => this.#take(entry));
     const missed = this.#missed;
     this.#waiting = [];
     this.#missed = 0;
     return missed === 0 ? items : [{ type: 'notice', text: tellMissed(missed) }, ...items];
+  }
+
+  /** Takes what is held, and leaves what has come since. */
+  drainHeld(): Item[] {
+    const items = this.#fitting.flatMap((entry) => (entry.held === true ? [this.#take(entry)] : []));
+    this.#waiting = this.#waiting.filter(({ held }) => held !== true);
+    return items;
+  }
+
+  #take(entry: Waiting): Item {
+    if (entry.kind === 'notice') return { type: 'notice', text: entry.notice.text };
+    const { id, content, from } = entry.input;
+    // Only ids that the sender itself gave: anybody may write an agent's name into `from`.
+    if (from !== undefined && id.startsWith(`${from}#`)) this.#taken.set(from, id);
+    return from === undefined ? { type: 'user_message', content } : { type: 'user_message', content, from };
   }
 
   /** About as many as what waits takes in the input of a new run. */

@@ -23,6 +23,7 @@ export function endTurn(self: AgentState, outcome: TurnOutcome): void {
   const duration_ms = now - standing.turnStarted;
   const code = status === 'errored' ? outcome.code : undefined;
   standing.endTurn(status, message, code, now);
+  if (status !== 'interrupted') self.inbox.release();
   switch (outcome.status) {
     case 'completed':
       self.emit({ type: 'turn.completed', turn, message, duration_ms });
@@ -31,6 +32,7 @@ export function endTurn(self: AgentState, outcome: TurnOutcome): void {
       self.emit({ type: 'turn.failed', turn, reason: message, code: outcome.code, duration_ms });
       break;
     case 'interrupted':
+      self.conversation.append(...self.inbox.drainHeld());
       self.conversation.append({ type: 'notice', text: `The turn was interrupted: ${message}` });
       self.emit({ type: 'turn.interrupted', turn, reason: message, duration_ms });
       break;

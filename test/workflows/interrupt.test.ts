@@ -275,6 +275,24 @@ describe.concurrent('an interrupt', () => {
     expect(await session.eventsOf('turn.interrupted')).toHaveLength(1);
   });
 
+  test('stops what has come before it, too, and not what comes after it', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [({ items }) => (heard(items).length > 1 ? say('all of it') : never())],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'model');
+    await session.send('before');
+    await session.agent().signal('interrupt', { reason: 'enough' });
+    expect(await session.untilFinal()).toMatchObject({ status: 'interrupted', turn: 1 });
+    // It does not go on by itself.
+    const items = await session.items();
+    expect(heard(items)).toEqual(['the task', 'before', 'notice: The turn was interrupted: enough']);
+    await session.send('after');
+    expect(await session.untilFinal('root', 2)).toMatchObject({ message: 'all of it' });
+    expect(heard(session.asked().at(-1)?.items ?? [])).toEqual([...heard(items), 'after']);
+  });
+
   test('while a child is being started leaves it there, and known', async () => {
     const session = await worker().start({
       limits: { interrupt_descendants: false },

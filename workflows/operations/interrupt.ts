@@ -17,6 +17,8 @@ export function interruptTurn(agent: AgentState, order: Extract<Order, { type: '
     // Input that waits makes a turn, as soon as the agent gets to it.
     if (agent.inbox.hasInput) agent.beginRunning();
   }
+  // What has come before it is part of what is to stop; only what comes later makes the agent go on.
+  if (agent.running !== undefined && forInput !== true) agent.inbox.hold();
   agent.running?.stop(reason, undefined, along);
 }
 
