@@ -1,14 +1,13 @@
-import { join } from 'node:path';
+import { isMissing } from '../client/is-missing.ts';
 import type { Agent } from '../client/types.ts';
 import { missingKeyHint } from '../protocol/encryption.ts';
 import { type AgentId, CadreError, isAgentId, type SessionId, sessionOf } from '../protocol/index.ts';
-import { Rollouts } from '../rollout/rollouts.ts';
+import { ownRollouts, Rollouts } from '../rollout/rollouts.ts';
 import { cadreHome, ensureFolder } from '../server/home.ts';
 import { loadKeys } from './config/encryption.ts';
 import type { Environment } from './config/environment-layer.ts';
 import type { Config } from './config/schema.ts';
 import type { Invocation } from './invocation.ts';
-import { isMissing } from './is-missing.ts';
 import { agentAmong, LAST, sessionNamed } from './references.ts';
 import {
   type LocalSession,
@@ -102,7 +101,7 @@ export class Workplace {
             queue,
             stateDir: this.home,
             environment: this.workerEnvironment,
-            rollouts: join(this.home, 'rollouts'),
+            rollouts: ownRollouts(this.home),
             workflowsOnly,
             graceMs: GRACE_MS,
             onLog: (line) => output.debug(line),

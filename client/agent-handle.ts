@@ -25,6 +25,7 @@ import { AgentLine } from './agent-line.ts';
 import { closeBelow } from './close-below.ts';
 import { asEnded, withoutLost } from './ended-view.ts';
 import { startFork } from './fork.ts';
+import { isMissing } from './is-missing.ts';
 import { operate } from './operate.ts';
 import { Pace, Patience } from './polling.ts';
 import { bringBack } from './resume.ts';
@@ -84,7 +85,7 @@ export class AgentHandle implements Agent {
       .update<Standing>(UPDATES.shutdown, reason === undefined ? {} : { reason })
       .catch((error: unknown) => {
         if (error instanceof CadreError && error.code === 'agent_closed') return undefined;
-        if (error instanceof CadreError && error.code === 'agent_not_found') return error;
+        if (isMissing(error)) return error;
         throw error;
       });
     if (before instanceof CadreError) {

@@ -108,9 +108,13 @@ const TOO_LARGE = /size.*limit|larger than max/i;
 const UNKNOWN_QUERY =
   /did not register a handler|unknown query ?type|query handler .*(expected but not found|not registered)/i;
 
+/** What the message of a failure becomes that is sealed: which one it is, the server does not say. */
+const SEALED = 'Encoded failure';
+
 /** Whether a workflow does not know, or not yet, what it is asked for. */
 export function isUnknownQuery(error: unknown): boolean {
-  return error instanceof QueryNotRegisteredError && UNKNOWN_QUERY.test(error.message);
+  if (!(error instanceof QueryNotRegisteredError)) return false;
+  return UNKNOWN_QUERY.test(error.message) || error.message === SEALED;
 }
 
 /** Temporal's client calls all questions so that the server says are wrong. */

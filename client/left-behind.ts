@@ -3,7 +3,7 @@ import { type RolloutAgent, type SnapshotPage, sessionOf, WORKFLOW_TYPE } from '
 import type { Rollouts } from '../rollout/rollouts.ts';
 import { snapshotOf } from '../rollout/snapshot-of.ts';
 import type { AgentLine } from './agent-line.ts';
-import { isGone } from './rollout.ts';
+import { isMissing } from './is-missing.ts';
 import { knownSearchAttributes } from './search-attributes.ts';
 
 /** Stands for the status of an execution that is no more. */
@@ -17,7 +17,7 @@ export async function lastSeen(
   try {
     return await line.describe();
   } catch (error) {
-    if (!isGone(error)) throw error;
+    if (!isMissing(error)) throw error;
     const rollout = await rollouts?.find(sessionOf(line.id));
     const agent = rollout?.agent(line.id);
     if (rollout === undefined || agent === undefined) throw error;
@@ -36,7 +36,7 @@ export async function snapshotOr(
   try {
     return await asked;
   } catch (error) {
-    if (!isGone(error)) throw error;
+    if (!isMissing(error)) throw error;
     const agent: RolloutAgent | undefined = (await rollouts?.find(sessionOf(line.id)))?.agent(line.id);
     if (agent?.run_id !== runId) throw error;
     const { connection, options } = line.client;

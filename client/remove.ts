@@ -4,6 +4,7 @@ import { type AgentId, CadreError, parentOf, sessionOf } from '../protocol/index
 import { isStillThere } from '../protocol/lives.ts';
 import { AgentLine } from './agent-line.ts';
 import { translate } from './errors.ts';
+import { isMissing } from './is-missing.ts';
 
 /** Temporal deletes in the background. */
 const GONE_WITHIN_MS = 15_000;
@@ -61,7 +62,7 @@ async function deleteRun(client: Client, namespace: string, workflowId: AgentId,
     });
   } catch (error) {
     // Somebody else, or retention, was quicker.
-    if (translate(error, workflowId).code !== 'agent_not_found') throw error;
+    if (!isMissing(translate(error, workflowId))) throw error;
   }
 }
 
@@ -76,7 +77,7 @@ async function found(client: Client, id: AgentId) {
   try {
     return await new AgentLine(client, id).describe();
   } catch (error) {
-    if (error instanceof CadreError && error.code === 'agent_not_found') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import { AgentRuns, type AskRun } from '../rollout/agent-runs.ts';
 import { collect } from '../rollout/collect.ts';
 import { newHeader, type Rollouts } from '../rollout/rollouts.ts';
 import { AgentLine } from './agent-line.ts';
+import { isMissing } from './is-missing.ts';
 
 /** A session as it is now: what stands between header and end is read while it is taken. */
 export interface SessionRollout {
@@ -43,7 +44,7 @@ async function newestRun(client: Client, session: AgentId, mayBeGone: boolean) {
   try {
     return await new AgentLine(client, session).describe();
   } catch (error) {
-    if (mayBeGone && isGone(error)) return undefined;
+    if (mayBeGone && isMissing(error)) return undefined;
     throw error;
   }
 }
@@ -53,14 +54,9 @@ function askRun(client: Client): AskRun {
     try {
       return await new AgentLine(client, agent).query<Answer>(query, payload ?? undefined, runId);
     } catch (error) {
-      if (isGone(error) || (error instanceof CadreError && error.code === 'agent_not_resumable'))
+      if (isMissing(error) || (error instanceof CadreError && error.code === 'agent_not_resumable'))
         return undefined;
       throw error;
     }
   };
-}
-
-/** Whether Temporal keeps it no longer. */
-export function isGone(error: unknown): boolean {
-  return error instanceof CadreError && error.code === 'agent_not_found';
 }

@@ -8,6 +8,7 @@ import {
   QUERIES,
 } from '../protocol/index.ts';
 import type { AgentLine } from './agent-line.ts';
+import { isMissing } from './is-missing.ts';
 
 /** What the model is shown of a conversation now. */
 export async function* shownItems(line: AgentLine, runId?: string): AsyncGenerator<Item> {
@@ -31,7 +32,7 @@ async function* replacedIn(line: AgentLine, runId: string): AsyncGenerator<Item>
   try {
     yield* pages(line, { replaced: true }, runId);
   } catch (error) {
-    if (!(error instanceof CadreError) || error.code !== 'agent_not_found') throw error;
+    if (!isMissing(error)) throw error;
     const message = `Temporal keeps the run ${runId} of ${line.id} no longer, which holds the beginning of its conversation.`;
     throw new CadreError('agent_not_found', message, {
       hint: 'Ask without what summaries have replaced.',

@@ -1,4 +1,5 @@
 import { matchesGlob } from './glob.ts';
+import { ofModel } from './of-model.ts';
 import { isOpenAI } from './openai.ts';
 import type { ProviderSettings } from './settings.ts';
 
@@ -24,10 +25,8 @@ export function contextWindow(
   settings: ProviderSettings | undefined,
   model: string,
 ): number | undefined {
-  const configured = settings?.context_windows ?? {};
-  if (Object.hasOwn(configured, model)) return configured[model];
-  const glob = Object.keys(configured).find((pattern) => matchesGlob(model, pattern));
-  if (glob !== undefined) return configured[glob];
+  const configured = ofModel(settings?.context_windows ?? {}, model);
+  if (configured !== undefined) return configured;
   if (!isOpenAI(provider, settings)) return undefined;
   return OPENAI_WINDOWS.find(([pattern]) => matchesGlob(model, pattern))?.[1];
 }

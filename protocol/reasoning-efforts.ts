@@ -1,4 +1,4 @@
-import { matchesGlob } from './glob.ts';
+import { ofModel } from './of-model.ts';
 import { isOpenAI } from './openai.ts';
 import type { ProviderSettings, ReasoningEffort } from './settings.ts';
 
@@ -37,10 +37,8 @@ export function acceptedEfforts(
   settings: ProviderSettings | undefined,
   model: string,
 ): readonly ReasoningEffort[] | undefined {
-  const configured = settings?.reasoning_efforts ?? {};
-  if (Object.hasOwn(configured, model)) return configured[model];
-  const glob = Object.keys(configured).find((pattern) => matchesGlob(model, pattern));
-  if (glob !== undefined) return configured[glob];
+  const configured = ofModel(settings?.reasoning_efforts ?? {}, model);
+  if (configured !== undefined) return configured;
   if (!isOpenAI(provider, settings)) return undefined;
   const name = model.replace(SNAPSHOT, '');
   return Object.hasOwn(OPENAI_EFFORTS, name) ? OPENAI_EFFORTS[name] : undefined;

@@ -25,6 +25,11 @@ export interface RolloutPlaces {
 /** The rollouts that were read last. */
 const OPEN_KEPT = 8;
 
+/** Where those lie that sessions of this CADRE_HOME have left. */
+export function ownRollouts(stateDir: string): string {
+  return join(stateDir, 'rollouts');
+}
+
 /** The rollouts that are at hand: those in CADRE_HOME, and those in a folder of the workers of a queue. */
 export class Rollouts {
   readonly stateDir: string;
@@ -35,7 +40,7 @@ export class Rollouts {
   readonly #open = new Map<string, { stamp: string; rollout: Rollout }>();
 
   constructor({ stateDir, directory, keys }: RolloutPlaces) {
-    const own = join(stateDir, 'rollouts');
+    const own = ownRollouts(stateDir);
     this.stateDir = stateDir;
     this.#folders = directory === undefined || directory === own ? [own] : [directory, own];
     this.#keys = keys;

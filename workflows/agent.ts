@@ -49,9 +49,7 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     if (past.carry === undefined && input.restore === undefined && self.isRoot) {
       await applyRole(self, surface);
     }
-    if (input.restore?.kind === 'resume') {
-      if (input.slot === 'queued') await standInLine(self);
-    }
+    if (input.restore?.kind === 'resume' && input.slot === 'queued') await standInLine(self);
     while (self.closing === undefined || self.standing.status === 'running') {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') {

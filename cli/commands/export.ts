@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, type RolloutBody, type SessionId, sessionOf } from '../../protocol/index.ts';
 import { writeLines } from '../../rollout/write-file.ts';
 import { rolloutText } from '../../rollout/write-rollout.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { isMissing } from '../is-missing.ts';
 import { atAgent, type Workplace } from '../workplace.ts';
 
 /** Writes a session's rollout to a file, or as it comes to stdout. */

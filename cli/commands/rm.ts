@@ -1,7 +1,7 @@
+import { isMissing } from '../../client/is-missing.ts';
 import { type AgentId, sessionOf } from '../../protocol/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { isMissing } from '../is-missing.ts';
 import { atAgent } from '../workplace.ts';
 
 /** Removes a closed session from Temporal, and what this machine keeps of it, its rollout included. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isMissing } from '../../client/is-missing.ts';
 import type { Agent } from '../../client/types.ts';
 import {
   type AgentId,
@@ -12,7 +13,6 @@ import {
 import { type ExitCode, exitCodeOfWait } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
-import { isMissing } from '../is-missing.ts';
 import { oneLine } from '../terminal-text.ts';
 import { atAgents, localQueue, type Workplace } from '../workplace.ts';
 

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, type SessionId } from '../../protocol/index.ts';
 import type { Tool } from '../../worker/index.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
-import { isMissing } from '../is-missing.ts';
 import type { Output } from '../output.ts';
 import { nothingRuns } from '../serving/nothing-runs.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';

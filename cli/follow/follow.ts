@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isMissing } from '../../client/is-missing.ts';
 import type { SessionResult } from '../../client/types.ts';
 import { type AgentView, CadreError, type SessionId } from '../../protocol/index.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import type { Config } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { isMissing } from '../is-missing.ts';
 import { eventLine } from '../render/event-line.ts';
 import { retryLine } from '../render/retry-line.ts';
 import { startBackgroundWorker } from '../serving/background.ts';

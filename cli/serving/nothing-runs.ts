@@ -1,5 +1,5 @@
+import { isMissing } from '../../client/is-missing.ts';
 import type { SessionId } from '../../protocol/index.ts';
-import { isMissing } from '../is-missing.ts';
 import type { Workplace } from '../workplace.ts';
 
 /**

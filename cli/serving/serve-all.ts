@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isMissing } from '../../client/is-missing.ts';
 import type { SessionId } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
-import { isMissing } from '../is-missing.ts';
 import { localQueue, type Workplace } from '../workplace.ts';
 import { nothingRuns } from './nothing-runs.ts';
 import { Serving } from './serving.ts';

@@ -53,6 +53,8 @@ test.each([
   'Workflow did not register a handler for status. Registered queries: [__stack_trace]',
   'unknown queryType status. KnownQueryTypes=[__stack_trace]',
   "Query handler for 'status' expected but not found, and there is no dynamic handler. known queries: [x]",
+  // Of a session that is sealed no more can be read than that it is a failure.
+  'Encoded failure',
 ])('a workflow that does not know the question is no agent: %s', (message) => {
   expect(translate(new QueryNotRegisteredError(message, 3), ID)).toMatchObject({
     code: 'agent_not_found',

@@ -1,11 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
 import { CadreClient, Rollouts } from '../../client/index.ts';
 import type { AgentId, AgentSettings, RolloutBody } from '../../protocol/index.ts';
 import { heard, lines, type Say, say, spawnAs, waitForAll } from '../workflows/script.ts';
 import { withWorker } from '../workflows/with-worker.ts';
+
+/** The server takes its time to forget what has just closed: half a minute is usual. */
+const GONE_WITHIN_MS = 150_000;
+vi.setConfig({ testTimeout: 360_000 });
 
 const worker = withWorker();
 let cadre: CadreClient;
@@ -67,7 +71,7 @@ async function remove(id: AgentId): Promise<void> {
         .get(agent)
         .describe()
         .catch((error) => error.code);
-    await expect.poll(gone, { timeout: 60_000 }).toBe('agent_not_found');
+    await expect.poll(gone, { timeout: GONE_WITHIN_MS }).toBe('agent_not_found');
   }
 }
 

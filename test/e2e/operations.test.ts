@@ -129,15 +129,15 @@ test('rm removes a closed session, and no open one', async () => {
   const { removed } = await home.json<{ removed: string[] }>(['rm', '--last'], { cwd });
   expect(removed).toContain(id);
   const gone = () => home.run(['status', id]).then(({ code }) => code);
-  await expect.poll(gone, { timeout: 60_000 }).toBe(3);
+  await expect.poll(gone, { timeout: 150_000 }).toBe(3);
   const none = await fails(home, ['status', '--last'], { cwd });
   expect(none).toMatchObject({ code: 3, error: { code: 'agent_not_found' } });
   // As if it had been deleted with Temporal's own tools.
   writeFileSync(record, kept);
-  expect(await home.json(['rm', id])).toEqual({ removed: [] });
+  expect(await home.json(['rm', id])).toEqual({ removed: [], rollout: false });
   expect(existsSync(record)).toBe(false);
   expect(await fails(home, ['rm', id])).toMatchObject({ code: 3, error: { code: 'agent_not_found' } });
-}, 150_000);
+}, 300_000);
 
 test('call answers as the model would read it, and a refusal is an error', async () => {
   const { id, cwd } = await endedSession();

@@ -1,5 +1,6 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { Item, ModelAnswer, Summary } from '../../protocol/index.ts';
+import { behindSummary } from '../../protocol/items.ts';
 import { callModel, problemOf } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import { planCompaction } from '../compaction.ts';
@@ -61,7 +62,7 @@ export async function compact(agent: AgentState, reason: CompactionReason): Prom
     text: [cutMiddle(text, SUMMARY_BYTES), '', ...howThingsStand(agent, replaced)].join('\n'),
     replaced: plan.replaced,
   };
-  const count = plan.replaced.items - conversation.page(0, 0).compacted;
+  const count = plan.replaced.items - behindSummary(conversation.items).replaced.items;
   conversation.replace(plan.keepFrom, plan.messages, summary, workflowInfo().runId);
   standing.shrank(Math.ceil(conversation.bytes / BYTES_A_TOKEN), Date.now());
   agent.emit({
