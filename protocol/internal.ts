@@ -90,6 +90,8 @@ export interface Acknowledge {
   done: boolean;
   closed: AgentId[];
   not_closed?: NotClosed[];
+  /** How it stood when it was asked to close; its parent knows the words. */
+  before?: { status: Status; message?: string };
 }
 
 /** An agent that was to be closed, answers nothing, and cannot be terminated. */
@@ -246,6 +248,7 @@ export const mailSchema: z.ZodType<Mail> = z.discriminatedUnion('type', [
       done: z.boolean(),
       closed: z.array(agentIdSchema),
       not_closed: z.array(z.looseObject({ agent_id, error })).optional(),
+      before: z.looseObject({ status: statusSchema, message: z.string().optional() }).optional(),
     }),
   }),
   z.looseObject({ type: z.literal('approval'), approval }),

@@ -47,6 +47,13 @@ export interface Closing {
   keepStatus: boolean;
 }
 
+/** Somebody waits for the closing, and is told how the agent stood before. */
+export interface CloseRequest {
+  from: AgentIdentity['agent_id'];
+  requestId: string;
+  before: NonNullable<Acknowledge['before']>;
+}
+
 const ID_LETTERS = { requests: 'r', inputs: 'i', approvals: 'p' } as const;
 
 /** One agent: its pieces of state, each in a class of its own, and what all of them need. */
@@ -103,7 +110,7 @@ export class AgentState {
   /** What has closed, leaf first, this agent last; undefined while it is open. */
   closed: AgentIdentity['agent_id'][] | undefined;
   /** Who asked for the closing, to be told when it is done. */
-  readonly closeRequests: { from: AgentIdentity['agent_id']; requestId: string }[] = [];
+  readonly closeRequests: CloseRequest[] = [];
   readonly #counters: AgentCarry['counters'];
   #settingsSent = false;
   /** The turn at which it was resumed. */

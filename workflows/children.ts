@@ -59,7 +59,7 @@ export class Children {
       role,
       status: queued ? 'pending_init' : 'running',
       message: '',
-      turn: 0,
+      turn: queued ? 0 : 1,
       closed: false,
       seq: 0,
       pending: [],

@@ -26,11 +26,12 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   agent.standing.close(keepStatus, reason, Date.now());
   if (agent.standing.status !== before) agent.emitOwnStatus();
   agent.report();
-  for (const { from, requestId } of agent.closeRequests) {
+  for (const { from, requestId, before } of agent.closeRequests) {
     const acknowledge = {
       request_id: requestId,
       done: true,
       closed,
+      before,
       ...(left.length === 0 ? {} : { not_closed: left }),
     };
     agent.outbox.post(from, { type: 'acknowledge', acknowledge });

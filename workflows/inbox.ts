@@ -112,6 +112,11 @@ export class Inbox {
     return this.#waiting.some(({ kind, held }) => kind === 'input' && held !== true);
   }
 
+  /** Whether there is some that was to make a turn, and is held. */
+  get holdsInput(): boolean {
+    return this.#waiting.some(({ kind, held }) => kind === 'input' && held === true);
+  }
+
   get hasNotice(): boolean {
     return this.#waiting.some(({ kind, held }) => kind === 'notice' && held !== true);
   }

@@ -25,7 +25,10 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
         return;
       }
       if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
-      if (spawn !== undefined && outcome.outcome !== 'refused') tree.expect(spawn);
+      if (spawn !== undefined && outcome.outcome !== 'refused') {
+        // One that has its slot is in its first turn, of which it tells nobody before its end.
+        tree.expect(outcome.outcome === 'granted' ? { ...spawn, turn: 1 } : spawn);
+      }
       if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
       // It runs from the start on, and says so to nobody.
       if (isToldAsRunning(root, request.agent_id)) emitStatus(root, request.agent_id, 'running');

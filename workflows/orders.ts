@@ -1,9 +1,10 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import type { Acknowledge, AgentId, Mail, Report } from '../protocol/index.ts';
-import type { AgentState } from './agent-state.ts';
+import type { AgentState, CloseRequest } from './agent-state.ts';
 import { announce, emitStatus } from './announce.ts';
 import { takeQuestion } from './approval-desk.ts';
 import { carryOut } from './client-operations.ts';
+import { cutMiddle } from './cut-middle.ts';
 import { answerLookup, answerSlotRequest, recordReport } from './ledger.ts';
 import { takeForLost } from './operations/death.ts';
 import { lookAtHolders } from './operations/holders.ts';
@@ -13,6 +14,7 @@ import { suspect } from './operations/lookout.ts';
 import { takeNote } from './operations/note.ts';
 import { turnAwayInput } from './operations/send.ts';
 import type { Order } from './order.ts';
+import { TO_PARENT } from './report-size.ts';
 import { turnAway } from './strays.ts';
 
 /** Acts on what the handlers have left, beside the turn, for as long as the workflow runs. */
@@ -158,11 +160,18 @@ function read(agent: AgentState, mail: Mail): void {
       if (closed !== undefined || takesTime) {
         acknowledge(agent, from, { request_id: requestId, done: closed !== undefined, closed: closed ?? [] });
       }
-      agent.closeRequests.push({ from, requestId });
+      agent.closeRequests.push({ from, requestId, before: standingTold(agent, from) });
       beginClosing(agent, reason, keepStatus);
       return;
     }
   }
+}
+
+/** The words of its last end the parent has, as its reports go before this. */
+function standingTold(agent: AgentState, to: AgentId): CloseRequest['before'] {
+  const { status, message } = agent.view;
+  if (message === undefined || to === agent.identity.parent_id) return { status };
+  return { status, message: cutMiddle(message, TO_PARENT) };
 }
 
 function acknowledge(agent: AgentState, to: AgentId, acknowledge: Acknowledge): void {

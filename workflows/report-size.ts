@@ -2,7 +2,7 @@ import type { Report } from '../protocol/index.ts';
 import { cutMiddle } from './cut-middle.ts';
 
 /** What an agent has said, as its parent is told and keeps it: more than is ever shown of it at once. */
-const TO_PARENT = 400_000;
+export const TO_PARENT = 400_000;
 /** The same at the root, which keeps it for every agent of the session, and passes it on. */
 const AT_ROOT = 64_000;
 /** All that goes out to those who wait for one agent, in one task. */

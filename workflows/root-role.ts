@@ -22,7 +22,7 @@ export async function applyRole(self: AgentState, surface: Surface): Promise<voi
     await condition(() => resolved.answer !== undefined || running.stopReason !== undefined);
     self.running = undefined;
     // An interrupt ends the turn that waits for the role, and not the reading of it, which the next turn needs.
-    if (self.closing === undefined && running.stopReason !== undefined && self.inbox.hasInput) {
+    if (self.closing === undefined && running.stopReason !== undefined && self.inbox.holdsInput) {
       endTurn(self, endedBefore(self, stopped(self, running)));
     }
   }

@@ -9,7 +9,9 @@ export function startTurn(self: AgentState): void {
 
 /** A turn that has ended before its first model call: what it was for stands in the conversation. */
 export function endedBefore(self: AgentState, outcome: TurnOutcome): TurnOutcome {
-  self.conversation.append(...self.inbox.drain());
+  // What has come since an interrupt is for the next turn.
+  const items = outcome.status === 'interrupted' ? self.inbox.drainHeld() : self.inbox.drain();
+  self.conversation.append(...items);
   startTurn(self);
   return outcome;
 }

@@ -172,6 +172,21 @@ describe.concurrent('close_agent', () => {
     expect(end).toMatchObject({ call_id: begin?.call_id, status: { completed: 'done' } });
   });
 
+  test('answers with what an agent further down stood at itself', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll, call('close_agent', { id: 'default-1/default-1' }), say('ok')],
+        'default-1': [spawn('one'), waitForAll, say('done')],
+        '*': [say('leaf')],
+      }),
+    });
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'close_agent')).toEqual({
+      status: { completed: 'leaf' },
+      closed: [session.idOf('default-1/default-1')],
+    });
+  });
+
   test('of a running agent stops its turn and its tools', async () => {
     let cancelled = false;
     const session = await worker().start({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from './eventually.ts';
+import { Gate } from './gate.ts';
 import { call, type Line, lines, never, say, spawn, spawnAs, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
@@ -33,6 +34,31 @@ describe.concurrent('events', () => {
     (await session.eventsOf('agent.status', where))
       .filter((event) => event.receiver_id === session.idOf(of))
       .map(({ status, is_final, text }) => [status, is_final, text]);
+
+  test('tell once that an agent runs that waits in its first turn, and the tree shows that turn', async () => {
+    const gate = new Gate();
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), waitForAll, say('ok')],
+        'default-1': [spawn('y'), waitForAll, say('middle')],
+        'default-1/default-1': [() => gate.opened.then(() => say('leaf'))],
+      }),
+    });
+    await session.until('default-1', ({ waiting_for }) => waiting_for === 'agents');
+    await eventually(async () => {
+      const { agents } = await session.tree();
+      expect(agents.map(({ status, turn }) => [status, turn])).toEqual(Array(3).fill(['running', 1]));
+    });
+    gate.open();
+    await session.untilFinal();
+    const ends = (text: string) => [
+      ['running', false, ''],
+      ['completed', true, text],
+    ];
+    expect(await told(session, 'root', 'default-1')).toEqual(ends('middle'));
+    expect(await told(session, 'root', 'default-1/default-1')).toEqual(ends('leaf'));
+    expect(await told(session, 'default-1', 'default-1/default-1')).toEqual(ends('leaf'));
+  });
 
   test('of an agent that has failed say that it runs again, and that it was shut down from there', async () => {
     const session = await worker().start({

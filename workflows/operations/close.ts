@@ -1,5 +1,5 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import type { AgentId, NotClosed, Status, WireStatus } from '../../protocol/index.ts';
+import type { Acknowledge, AgentId, NotClosed, Status, WireStatus } from '../../protocol/index.ts';
 import { isFinal, wireStatus } from '../../protocol/status.ts';
 import { bodyOf, terminateAgents, terminateProblem } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
@@ -23,6 +23,11 @@ export interface Closed {
   not_closed?: NotClosed[];
 }
 
+/** The same of one agent, and how it said that it stood before. */
+interface ClosedAgent extends Closed {
+  before?: Acknowledge['before'];
+}
+
 export interface CloseResult extends Closed {
   /** Before closing. */
   status: WireStatus;
@@ -34,28 +39,38 @@ export async function close(agent: AgentState, reference: string, callId: string
   if (id === agent.id) return closeItself(agent);
   requireBelow(agent, id, 'close');
   const known = agent.children.get(id);
-  const status = wireStatus(known?.status ?? 'not_found', known?.message);
   const event = { call_id: callId, sender_id: agent.id, receiver_id: id };
   agent.emit({ type: 'agent.close.begin', ...event });
-  const result = await uncut(agent, `The closing of ${id}`, async () => {
-    const closed =
+  const { answer, stood } = await uncut(agent, `The closing of ${id}`, async () => {
+    const { before, ...closed }: ClosedAgent =
       known?.closed === true
         ? { closed: [] }
         : await closeAgent(agent, id, { reason: `closed by ${agent.id}` });
+    const after = agent.children.get(id);
+    const status = statusBefore(known, after, before);
     agent.emit({ type: 'agent.close.end', ...event, status });
     for (const { agent_id, error } of closed.not_closed ?? []) notClosed(agent, agent_id, error.message);
     agent.onChange();
-    return closed;
+    return { answer: { status, ...closed }, stood: before?.status ?? known?.status };
   });
-  if (known !== undefined && !agent.operations.has(callId)) withdrawTold(agent, known);
-  return { status, ...result };
+  if (stood !== undefined && !agent.operations.has(callId)) withdrawTold(agent, id, stood);
+  return answer;
+}
+
+/** As the agent itself has said it, which may have gone on since this one was last told; else as it was known here. */
+function statusBefore(
+  known: Known | undefined,
+  after: Known | undefined,
+  before: ClosedAgent['before'],
+): WireStatus {
+  if (before === undefined) return wireStatus(known?.status ?? 'not_found', known?.message);
+  return wireStatus(before.status, before.message ?? after?.beforeClose?.message ?? known?.message);
 }
 
 /** What the answer tells, or that the closing has cut a turn off, is no news for the model that has asked for it. */
-function withdrawTold(agent: AgentState, before: Known): void {
-  const { id, turn, status } = before;
-  if (isFinal(status)) agent.inbox.withdraw(id, turn, status);
-  else agent.inbox.withdraw(id, agent.children.get(id)?.turn ?? turn, 'interrupted');
+function withdrawTold(agent: AgentState, id: AgentId, before: Status): void {
+  const turn = agent.children.get(id)?.turn;
+  if (turn !== undefined) agent.inbox.withdraw(id, turn, isFinal(before) ? before : 'interrupted');
 }
 
 /**
@@ -81,7 +96,7 @@ export function closeAgent(
   agent: AgentState,
   id: AgentId,
   how: { reason: string; keepStatus?: boolean },
-): Promise<Closed> {
+): Promise<ClosedAgent> {
   // An interrupt of the turn that asked for it does not leave a tree half closed.
   return CancellationScope.nonCancellable(async () => {
     const requestId = agent.nextId('requests');
@@ -101,9 +116,15 @@ export function closeAgent(
       (await inGoodTime(done, acknowledged, `${id} closes`)) ||
       (acknowledged() &&
         (await condition(done, longest(agent), { summary: `${id} closes what is below it` })));
-    const { closed = [], not_closed } = agent.acknowledgements.get(requestId) ?? {};
+    const { closed = [], not_closed, before } = agent.acknowledgements.get(requestId) ?? {};
     agent.acknowledgements.delete(requestId);
-    if (inTime && !gone) return not_closed === undefined ? { closed } : { closed, not_closed };
+    if (inTime && !gone) {
+      return {
+        closed,
+        ...(not_closed === undefined ? {} : { not_closed }),
+        ...(before === undefined ? {} : { before }),
+      };
+    }
     // Of one that was ended from outside nobody has closed what is below it.
     const ended = await terminate(id, how.reason);
     const left = ended.not_closed ?? [];
