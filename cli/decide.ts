@@ -1,9 +1,9 @@
 import { CadreError, type Decision, sessionOf } from '../protocol/index.ts';
+import { atAgent } from './at-workplace.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import type { Invocation } from './invocation.ts';
 import { decisionText } from './render/decision-text.ts';
 import { tellIfUnserved } from './serving/tell-if-unserved.ts';
-import { atAgent } from './workplace.ts';
 
 /** Answers a request by its id, such as `a0k3v9x2m4qd7/worker-1#p2`; the part before # may be a short name. */
 export async function decide(

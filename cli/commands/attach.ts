@@ -1,4 +1,5 @@
 import { sessionOf } from '../../protocol/index.ts';
+import { atAgent } from '../at-workplace.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { follow } from '../follow/follow.ts';
 import { report } from '../follow/report.ts';
@@ -6,7 +7,6 @@ import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { Serving } from '../serving/serving.ts';
 import { workerOptionsOf } from '../worker-options.ts';
-import { atAgent } from '../workplace.ts';
 
 /** Follows a session again, and works for it if it is local and nobody does. */
 export default function attach(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {

@@ -1,11 +1,11 @@
 import { refusalIn } from '../../client/refusal.ts';
 import { CadreError, type ErrorBody } from '../../protocol/index.ts';
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode, exitCodeOfError } from '../exit-codes.ts';
 import { fullError } from '../full-error.ts';
 import type { Invocation } from '../invocation.ts';
 import { readText } from '../read-text.ts';
 import { LAST } from '../references.ts';
-import { atAgent } from '../workplace.ts';
 
 /** Calls a tool as if the model of an agent had, and prints what the model would have read. */
 export default async function call(

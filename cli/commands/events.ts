@@ -1,9 +1,9 @@
 import type { AgentEvent } from '../../protocol/index.ts';
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { eventLine } from '../render/event-line.ts';
-import { atAgent } from '../workplace.ts';
 
 export default function events(
   invocation: Invocation,

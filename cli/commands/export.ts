@@ -4,9 +4,10 @@ import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, type RolloutBody, type SessionId, sessionOf } from '../../protocol/index.ts';
 import { writeLines } from '../../rollout/write-file.ts';
 import { rolloutText } from '../../rollout/write-rollout.ts';
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { atAgent, type Workplace } from '../workplace.ts';
+import type { Workplace } from '../workplace.ts';
 
 /** Writes a session's rollout to a file, or as it comes to stdout. */
 export default function exportCommand(

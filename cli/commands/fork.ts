@@ -1,12 +1,13 @@
 import type { Agent, ForkOptions } from '../../client/types.ts';
 import { type AgentId, CadreError, newRootId, sessionOf } from '../../protocol/index.ts';
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { serveWhileNeeded } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import { tellNeededKey } from '../serving/tell-needed-key.ts';
-import { atAgent, localQueue, type Workplace } from '../workplace.ts';
+import { localQueue, type Workplace } from '../workplace.ts';
 
 /** Starts a new session from the conversation of an agent: local if that one's is, else on the same queue. */
 export default function fork(

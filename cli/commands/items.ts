@@ -1,9 +1,9 @@
 import type { Agent } from '../../client/index.ts';
 import type { Item } from '../../protocol/index.ts';
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { itemText } from '../render/item-lines.ts';
-import { atAgent } from '../workplace.ts';
 
 export default function items(
   invocation: Invocation,

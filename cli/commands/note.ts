@@ -1,6 +1,6 @@
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { atAgent } from '../workplace.ts';
 
 export default function note(
   invocation: Invocation,

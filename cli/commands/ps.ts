@@ -1,9 +1,9 @@
 import type { ListFilter } from '../../client/types.ts';
 import { formatDuration } from '../../protocol/index.ts';
+import { atWorkplace } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { columns, oneLine } from '../terminal-text.ts';
-import { atWorkplace } from '../workplace.ts';
 
 export default function ps(
   invocation: Invocation,

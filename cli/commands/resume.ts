@@ -1,10 +1,10 @@
 import { counted, type ErrorBody, type NotResumed, sessionOf } from '../../protocol/index.ts';
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode, exitCodeOfError } from '../exit-codes.ts';
 import { fullError } from '../full-error.ts';
 import type { Invocation } from '../invocation.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import { harmless } from '../terminal-text.ts';
-import { atAgent } from '../workplace.ts';
 
 /** Brings a closed agent back; a text is sent to it, whether it was closed or not. */
 export default function resume(

@@ -1,8 +1,8 @@
 import { isMissing } from '../../client/is-missing.ts';
 import { type AgentId, sessionOf } from '../../protocol/index.ts';
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { atAgent } from '../workplace.ts';
 
 /** Removes a closed session from Temporal, and what this machine keeps of it, its rollout included. */
 export default function rm(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {

@@ -1,8 +1,8 @@
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { readText } from '../read-text.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
-import { atAgent } from '../workplace.ts';
 
 export default function send(
   invocation: Invocation,

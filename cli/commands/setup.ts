@@ -1,6 +1,6 @@
+import { atWorkplace } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import { atWorkplace } from '../workplace.ts';
 
 /** Registers on a cluster what Cadre's filters need. */
 export default function setup(invocation: Invocation): Promise<ExitCode> {

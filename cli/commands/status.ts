@@ -1,7 +1,7 @@
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { statusLines } from '../render/status-lines.ts';
-import { atAgent } from '../workplace.ts';
 
 export default function status(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
   return atAgent(invocation, reference, async (place, id) => {

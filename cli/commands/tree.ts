@@ -1,9 +1,9 @@
 import pc from 'picocolors';
 import { sessionOf } from '../../protocol/index.ts';
+import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { treeLines } from '../render/tree-lines.ts';
-import { atAgent } from '../workplace.ts';
 
 export default function tree(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
   return atAgent(invocation, reference, async (place, id) => {

@@ -10,11 +10,12 @@ import {
   type WireStatus,
   wireStatus,
 } from '../../protocol/index.ts';
+import { atAgents } from '../at-workplace.ts';
 import { type ExitCode, exitCodeOfWait } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { oneLine } from '../terminal-text.ts';
-import { atAgents, localQueue, type Workplace } from '../workplace.ts';
+import { localQueue, type Workplace } from '../workplace.ts';
 
 interface WaitOptions {
   all?: boolean;

@@ -1,0 +1,87 @@
+import { isMissing } from '../client/is-missing.ts';
+import { type AgentId, CadreError, type SessionId, sessionOf } from '../protocol/index.ts';
+import type { Rollouts } from '../rollout/rollouts.ts';
+import { cadreHome } from '../server/home.ts';
+import type { Invocation } from './invocation.ts';
+import { sessionNamed } from './references.ts';
+import { SessionFiles } from './serving/session-files.ts';
+import { Workplace } from './workplace.ts';
+
+/** Opens the workplace for a command that concerns no agent in particular, and closes it behind it. */
+export async function atWorkplace<T>(
+  invocation: Invocation,
+  action: (place: Workplace) => Promise<T>,
+  session?: SessionId,
+): Promise<T> {
+  const place = await Workplace.open(invocation, undefined, session);
+  try {
+    return await action(place);
+  } finally {
+    place.close();
+  }
+}
+
+/**
+ * The same for a command that concerns an agent, which is named by its id, by `--last`, or by a short reference inside
+ * the newest session of this folder.
+ *
+ * @throws CadreError `agent_not_found` or `agent_ambiguous`
+ */
+export function atAgent<T>(
+  invocation: Invocation,
+  reference: string,
+  action: (place: Workplace, id: AgentId) => Promise<T>,
+): Promise<T> {
+  return atAgents(invocation, [reference], (place, [id]) => action(place, id as AgentId));
+}
+
+/**
+ * The same for a command that concerns several agents.
+ *
+ * @param unknown is told of each reference that leads to no agent; without it the first one is the command's error
+ */
+export async function atAgents<T>(
+  invocation: Invocation,
+  references: readonly string[],
+  action: (place: Workplace, ids: AgentId[]) => Promise<T>,
+  unknown?: (reference: string) => void,
+): Promise<T> {
+  const orUnknown = async <R>(reference: string, found: Promise<R>): Promise<R[]> => {
+    try {
+      return [await found];
+    } catch (error) {
+      if (unknown === undefined || !isMissing(error)) throw error;
+      unknown(reference);
+      return [];
+    }
+  };
+  const files = new SessionFiles(cadreHome(invocation.environment));
+  const known: { reference: string; session: SessionId }[] = [];
+  for (const reference of references) {
+    const [session] = await orUnknown(reference, sessionNamed(reference, files, invocation.cwd));
+    if (session !== undefined) known.push({ reference, session });
+  }
+  return atWorkplace(
+    invocation,
+    async (place) => {
+      const ids: AgentId[] = [];
+      for (const { reference, session } of known) {
+        ids.push(...(await orUnknown(reference, place.agentNamed(reference, session))));
+      }
+      return action(place, ids).catch((error: unknown) => {
+        throw withWayBack(error, place.rollouts, ids);
+      });
+    },
+    known[0]?.session,
+  );
+}
+
+/** Of a session that Temporal keeps no longer, and whose rollout is here, the error says what can be done. */
+function withWayBack(error: unknown, rollouts: Rollouts, ids: readonly AgentId[]): unknown {
+  const session = ids.map(sessionOf).find((id) => rollouts.pathOf(id) !== undefined);
+  if (session === undefined || !(error instanceof CadreError) || !isMissing(error)) return error;
+  return new CadreError('agent_not_found', error.message, {
+    hint: `Temporal keeps the session no longer, but its rollout is here: cadre resume ${session} brings it back, cadre export ${session} prints it.`,
+    cause: error,
+  });
+}
