@@ -73,13 +73,14 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     )
     .option('--no-wait-agents', 'end with the first answer, closing what still runs')
     .option('--non-interactive', 'ask nobody: what needs an approval is refused')
+    .option(...STREAM)
     .addHelpText('after', '\nWith - or without TEXT the task is read from standard input.');
   defineForAgent(
     program,
     'attach <id>',
     'follow a session again, and work for it if nobody does',
     () => import('./commands/attach.ts'),
-  );
+  ).option(...STREAM);
   defineForAgent(
     program,
     'send <id> <text>',
@@ -276,6 +277,8 @@ export function createProgram(version: string, started: (run: Run) => void): Com
 }
 
 const LISTED_STATUSES = ['pending_init', 'running', 'completed', 'errored', 'interrupted', 'shutdown'];
+
+const STREAM = ['--stream', 'with --jsonl: also what models say while they say it'] as const;
 
 const EXAMPLES = `
 Examples:

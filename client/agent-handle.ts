@@ -30,6 +30,7 @@ import { operate } from './operate.ts';
 import { Pace, Patience } from './polling.ts';
 import { bringBack } from './resume.ts';
 import { retriesOf } from './retries.ts';
+import { streamingOf } from './streamed-text.ts';
 import type {
   Agent,
   AgentDescription,
@@ -241,7 +242,14 @@ export class AgentHandle implements Agent {
   async describe(): Promise<AgentDescription> {
     const { taskQueue, status, runId, raw } = await this.#line.describe();
     const closed = !isStillThere(status.name);
-    return { queue: taskQueue, closed, run_id: runId, retries: await retriesOf(raw, this.#keys) };
+    const streaming = await streamingOf(raw, this.#keys);
+    return {
+      queue: taskQueue,
+      closed,
+      run_id: runId,
+      retries: await retriesOf(raw, this.#keys),
+      ...(streaming === undefined ? {} : { streaming }),
+    };
   }
 }
 

@@ -154,6 +154,17 @@ export interface AgentDescription {
   closed: boolean;
   run_id: string;
   retries: Retry[];
+  /** What its model is saying just now; absent while it says nothing. */
+  streaming?: Streaming;
+}
+
+/** The end of an answer that a model has begun to give: up to 2,000 characters, every 0.25 s. */
+export interface Streaming {
+  /** The model call, and which attempt at it: another one begins anew. */
+  call: string;
+  text: string;
+  /** Where `text` begins in the whole answer, in characters. */
+  offset: number;
 }
 
 /** One agent, seen from outside. Every method throws `CadreError`: `agent_not_found`, `no_worker`, `temporal_unreachable`, … */

@@ -19,7 +19,7 @@ export interface EventBodies {
   'turn.completed': { turn: number; message: string; duration_ms: number };
   'turn.failed': { turn: number; reason: string; code: string; duration_ms: number };
   'turn.interrupted': { turn: number; reason: string; duration_ms: number };
-  message: { role: 'user' | 'assistant'; text: string; from?: string; partial?: boolean };
+  message: { role: 'user' | 'assistant'; text: string; from?: string };
   reasoning: { text: string };
   'tool.begin': { call_id: string; name: string; summary: string };
   'tool.end': { call_id: string; name: string; success: boolean; duration_ms: number; output: string };

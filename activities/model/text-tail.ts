@@ -1,3 +1,5 @@
+import type { StreamedText } from '../../protocol/streamed-text.ts';
+
 /** What is kept of a streamed text, in characters. */
 const TAIL = 2_000;
 
@@ -13,8 +15,7 @@ export class TextTail {
     this.#offset += cut;
   }
 
-  /** `offset` says where `text` starts in the whole, in characters. */
-  get details(): { text: string; offset: number } {
+  get details(): StreamedText {
     return { text: this.#text, offset: this.#offset };
   }
 }

@@ -3,14 +3,20 @@ import { atAgent } from '../at-workplace.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { follow } from '../follow/follow.ts';
 import { report } from '../follow/report.ts';
+import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { Serving } from '../serving/serving.ts';
 import { workerOptionsOf } from '../worker-options.ts';
 
 /** Follows a session again, and works for it if it is local and nobody does. */
-export default function attach(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
+export default function attach(
+  invocation: Invocation,
+  [reference]: [string],
+  { stream = false }: { stream?: boolean },
+): Promise<ExitCode> {
   const startedAt = Date.now();
+  if (stream) requireLines(invocation.output);
   return atAgent(invocation, reference, async (place, id) => {
     const session = sessionOf(id);
     const { queue } = await place.link.reach((client) => client.get(session).describe());
@@ -25,6 +31,7 @@ export default function attach(invocation: Invocation, [reference]: [string]): P
         notifications: place.config.notifications,
         asks: isAtTerminal() && invocation.output.format === 'text',
         fresh: false,
+        stream,
       });
       return report(invocation, session, followed, startedAt);
     } finally {

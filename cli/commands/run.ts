@@ -16,6 +16,7 @@ import { chooseProvider, requireKey } from '../config/provider.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { follow } from '../follow/follow.ts';
 import { report } from '../follow/report.ts';
+import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { readText } from '../read-text.ts';
@@ -42,6 +43,7 @@ export interface RunOptions {
   detach?: boolean;
   waitAgents: boolean;
   nonInteractive?: boolean;
+  stream?: boolean;
 }
 
 /** Starts a one-shot root, follows its tree, prints its answer. */
@@ -52,6 +54,7 @@ export default async function run(
 ): Promise<ExitCode> {
   const startedAt = Date.now();
   const { output, environment } = invocation;
+  if (options.stream === true) requireLines(output);
   const cwd = folderOf(resolve(options.cwd ?? invocation.cwd));
   const outputSchema = options.outputSchema === undefined ? undefined : readSchema(options.outputSchema);
   if (options.output !== undefined) checkWritable(resolve(options.output));
@@ -129,6 +132,7 @@ export default async function run(
       notifications: config.notifications,
       asks,
       fresh: true,
+      stream: options.stream === true,
     });
     const unwritten =
       followed.kind === 'ended' && options.output !== undefined

@@ -32,6 +32,8 @@ export interface FollowOptions {
   asks: boolean;
   /** Whether the session has only just begun. */
   fresh: boolean;
+  /** With --jsonl: answers of models while they are being made, too. */
+  stream: boolean;
 }
 
 /** How following ended: with the session, or because somebody left it running. */
@@ -62,6 +64,13 @@ export async function follow(
     onRetry: (agent, retry) => {
       if (!hasLeft) output.warn(retryLine(agent, retry));
     },
+    ...(options.stream
+      ? {
+          onPartial: (message) => {
+            if (!hasLeft) output.line(message);
+          },
+        }
+      : {}),
     onEvent: (event, view) => {
       if (hasLeft) return;
       person.hears(event, view);

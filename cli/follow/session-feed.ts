@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Agent, Retry } from '../../client/types.ts';
 import type { AgentEvent, AgentId, AgentView } from '../../protocol/index.ts';
+import { type PartialMessage, StreamedTexts } from './streamed-texts.ts';
 
 /** How a feed reaches an agent; the client behind it may change when the server comes back elsewhere. */
 export type Reach = (id: AgentId) => Promise<Agent>;
@@ -18,10 +19,14 @@ export interface FeedOptions {
   complete?: boolean;
   /** A call of an agent that has failed and is tried again, once for each attempt. */
   onRetry?: (agent: AgentView, retry: Retry) => void;
+  /** What the models say while they say it; what they have said in the end comes as events. */
+  onPartial?: (message: PartialMessage) => void;
 }
 
 const FIRST_MS = 100;
 const MOST_MS = 1_000;
+/** Who reads along looks more often. */
+const MOST_STREAMING_MS = 250;
 /** Each look at an agent costs its worker some milliseconds: with many agents one looks less often. */
 const PER_AGENT_MS = 25;
 /** So many agents are asked at the same time. */
@@ -40,6 +45,7 @@ export class SessionFeed {
   readonly #rested = new Map<AgentId, string>();
   readonly #retriesDue = new Map<AgentId, number>();
   readonly #retriesTold = new Map<string, number>();
+  readonly #streamed = new StreamedTexts();
   readonly #limit = pLimit(AT_ONCE);
   /** The session as it was last seen. */
   #seen: AgentView[] = [];
@@ -54,7 +60,8 @@ export class SessionFeed {
 
   /** Until the signal; what cannot be seen for a moment is seen the next time. */
   async run(signal: AbortSignal): Promise<void> {
-    for (let pause = FIRST_MS; !signal.aborted; pause = Math.min(pause * 1.3, MOST_MS)) {
+    const most = this.#options.onPartial === undefined ? MOST_MS : MOST_STREAMING_MS;
+    for (let pause = FIRST_MS; !signal.aborted; pause = Math.min(pause * 1.3, most)) {
       const agents = await this.look().catch(() => []);
       const wait = Math.max(pause, agents.length * PER_AGENT_MS);
       await sleep(wait, undefined, { signal }).catch(() => {});
@@ -73,7 +80,7 @@ export class SessionFeed {
           const live = agent.agent_id === this.#root ? agent : await this.#live(agent);
           try {
             await this.#news(agent);
-            await this.#retries(agent);
+            await this.#calls(agent);
           } catch (error) {
             this.#missed = error;
           }
@@ -117,19 +124,28 @@ export class SessionFeed {
     else this.#rested.set(id, rest);
   }
 
+  /** What the server knows of calls that are under way. */
+  async #calls(agent: AgentView): Promise<void> {
+    const { onRetry, onPartial } = this.#options;
+    if (agent.is_final) return;
+    const retriesDue = onRetry !== undefined && Date.now() >= (this.#retriesDue.get(agent.agent_id) ?? 0);
+    if (!retriesDue && onPartial === undefined) return;
+    const { retries, streaming } = await (await this.#reach(agent.agent_id)).describe();
+    if (retriesDue) this.#retries(agent, retries);
+    if (streaming === undefined) return;
+    const news = this.#streamed.news(agent, streaming, Date.now());
+    if (news !== undefined) onPartial?.(news);
+  }
+
   /** A provider that is down for minutes is not to look like one that thinks for minutes. */
-  async #retries(agent: AgentView): Promise<void> {
-    const { onRetry } = this.#options;
-    const { agent_id: id, is_final: rests } = agent;
-    const now = Date.now();
-    if (onRetry === undefined || rests || now < (this.#retriesDue.get(id) ?? 0)) return;
-    this.#retriesDue.set(id, now + RETRIES_EVERY_MS);
-    const { retries } = await (await this.#reach(id)).describe();
+  #retries(agent: AgentView, retries: readonly Retry[]): void {
+    const { agent_id: id } = agent;
+    this.#retriesDue.set(id, Date.now() + RETRIES_EVERY_MS);
     for (const retry of retries) {
       const key = `${id} ${retry.activity} ${agent.turn} ${agent.step}`;
       if ((this.#retriesTold.get(key) ?? 1) >= retry.attempt) continue;
       this.#retriesTold.set(key, retry.attempt);
-      onRetry(agent, retry);
+      this.#options.onRetry?.(agent, retry);
     }
   }
 

@@ -23,7 +23,8 @@ export type Fault =
   /** The answer starts and then nothing more comes. */
   | { kind: 'hang' };
 
-export type Answer = ScriptedAnswer & { delayMs?: number; fault?: Fault };
+/** `paceMs`: the pause before each piece of the answer. */
+export type Answer = ScriptedAnswer & { delayMs?: number; paceMs?: number; fault?: Fault };
 export type Answerer = (request: SeenRequest) => Answer | Promise<Answer>;
 
 export interface ModelServer {
@@ -135,7 +136,14 @@ async function send(response: ServerResponse, request: SeenRequest, answer: Answ
       response.end(`${events[0]}data: {"type": "response.output\n\n`);
       return;
     default:
-      response.end(events.join(''));
+      if (answer.paceMs === undefined) response.end(events.join(''));
+      else {
+        for (const event of events) {
+          await sleep(answer.paceMs);
+          await written(response, event);
+        }
+        response.end();
+      }
   }
 }
 
