@@ -8,7 +8,7 @@ import { type RealSession, withRealWorker } from './real-worker.ts';
 const start = withRealWorker();
 
 const text = { type: 'text', text: 'x' };
-/** Arguments of send_input beside the id, and what its refusal names. */
+/** What a model may write for a message, and what the refusal names. */
 const WRONG: [name: string, args: Record<string, unknown>, named: RegExp][] = [
   ['both', { message: 'x', items: [text] }, /message or items/],
   ['neither', {}, /message or items/],
@@ -92,4 +92,29 @@ test('input in any wrong shape is refused as such, and neither an idle receiver 
     expect(await session.items(name)).toHaveLength(2);
   }
   expect(await typesOf(session, 'root')).not.toContain('agent.input.begin');
+});
+
+test('a task in any wrong shape is refused as such, and nobody is started', async () => {
+  const session = await start({
+    settings: { working_directory: tmpdir() },
+    cast: {
+      root: [{ calls: WRONG.map(([, args]) => ({ name: 'spawn_agent', arguments: args })) }, { text: 'ok' }],
+    },
+  });
+  expect(await session.root.wait()).toMatchObject({ status: 'completed', message: 'ok' });
+  const told = outputs(await session.items(), 'spawn_agent');
+  expect(told).toMatchObject(
+    WRONG.map(([, , named]) => ({
+      error: {
+        code: 'invalid_arguments',
+        message: expect.stringMatching(
+          new RegExp(`^failed to parse function arguments: .*(${named.source})`, 's'),
+        ),
+      },
+    })),
+  );
+  const { agents, slots } = await session.root.tree();
+  expect(agents).toHaveLength(1);
+  expect(slots?.used).toBe(0);
+  expect(await typesOf(session, 'root')).not.toContain('agent.spawn.begin');
 });
