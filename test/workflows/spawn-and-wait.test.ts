@@ -313,12 +313,14 @@ describe.concurrent('a wait', () => {
   });
 
   test('ends for whatever final status an agent comes to meanwhile', async () => {
-    const gate = new Gate();
+    const [answers, fails] = [new Gate(), new Gate()];
     const session = await worker().start({
       script: lines({
         root: [spawn('answers', 'fails', 'is stopped', 'is closed'), waitForAll, say('ok')],
-        'default-1': [() => gate.opened.then(() => say('done'))],
-        'default-2': [() => gate.opened.then(() => ({ fail: { code: 'model_refused', message: 'no key' } }))],
+        'default-1': [() => answers.opened.then(() => say('done'))],
+        'default-2': [
+          () => fails.opened.then(() => ({ fail: { code: 'model_refused', message: 'no key' } })),
+        ],
         '*': [never],
       }),
     });
@@ -330,11 +332,11 @@ describe.concurrent('a wait', () => {
         () => session.agent('default-3').signal('interrupt', { reason: 'enough' }),
       ],
       ['default-4', 'shutdown', () => session.agent('default-4').signal('shutdown')],
-      ['default-1', { completed: 'done' }, () => gate.open()],
-      ['default-2', { errored: 'no key' }, () => gate.open()],
+      ['default-1', { completed: 'done' }, () => answers.open()],
+      ['default-2', { errored: 'no key' }, () => fails.open()],
     ];
     for (const [name, , end] of ends) {
-      await session.until(name, (view) => view.waiting_for === 'model' || view.is_final);
+      await session.until(name, (view) => view.waiting_for === 'model');
       expect(await session.status()).toMatchObject({ waiting_for: 'agents' });
       await end();
     }
