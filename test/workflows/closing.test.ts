@@ -278,39 +278,6 @@ describe.concurrent('close_agent', () => {
     expect(await session.until('default-1', (view) => view.is_final)).toMatchObject({ closed: false });
   });
 
-  test('of those below it works from a sub-agent, and leaves itself and its siblings as they are', async () => {
-    const session = await worker().start({
-      script: lines({
-        root: [spawn('one', 'two'), waitForAll, say('ok')],
-        'default-1': [
-          spawn('child', 'other child'),
-          waitForAll,
-          call('close_agent', { id: 'default-1/default-1/default-1' }),
-          call('close_agent', { id: 'default-1/default-1' }),
-          call('close_agent', { id: 'default-1/default-2' }),
-          say('done'),
-        ],
-        'default-1/default-1': [spawn('one', 'two'), waitForAll, say('middle')],
-        'default-1/default-2': [spawn('leaf'), waitForAll, say('middle')],
-        '*': [say('leaf')],
-      }),
-    });
-    await session.untilFinal();
-    const ids = (...names: string[]) => names.map((name) => session.idOf(`default-1/${name}`));
-    expect(outputs(await session.items('default-1'), 'close_agent')).toEqual([
-      { status: { completed: 'leaf' }, closed: ids('default-1/default-1') },
-      { status: { completed: 'middle' }, closed: ids('default-1/default-2', 'default-1') },
-      { status: { completed: 'middle' }, closed: ids('default-2/default-1', 'default-2') },
-    ]);
-    await eventually(async () => {
-      const open = (await session.tree()).agents.filter(({ closed }) => !closed);
-      expect(open.map(({ agent_id }) => agent_id)).toEqual(
-        ['root', 'default-1', 'default-2'].map((name) => session.idOf(name)),
-      );
-    });
-    expect(await session.status('default-1')).toMatchObject({ status: 'completed', message: 'done' });
-  });
-
   test('of itself ends an agent and all below it, for the model never hears the answer', async () => {
     const session = await worker().start({
       script: lines({
