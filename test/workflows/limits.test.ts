@@ -57,35 +57,6 @@ describe.concurrent('agents.max_threads', () => {
     expect((await session.tree()).agents).toHaveLength(3);
   });
 
-  test('lets twelve work at the same time by default, and refuses the one after them', async () => {
-    const all = new Gate();
-    let working = 0;
-    const session = await worker().start({
-      script: lines({
-        root: [spawn(...Array.from({ length: 13 }, (_, n) => `task ${n}`)), waitForAll, say('ok')],
-        '*': [
-          async () => {
-            // None comes to its end before all twelve have begun.
-            if (++working === 12) all.open();
-            await all.opened;
-            return say('done');
-          },
-        ],
-      }),
-    });
-    await session.untilFinal();
-    const items = await session.items();
-    const refused = outputs(items, 'spawn_agent').flatMap(({ error }) => error ?? []);
-    expect(refused).toMatchObject([
-      {
-        code: 'limit_threads',
-        message: expect.stringMatching(/agents\.max_threads.*12|12.*agents\.max_threads/),
-      },
-    ]);
-    expect(Object.values(lastOutput(items, 'wait').status)).toEqual(Array(12).fill({ completed: 'done' }));
-    expect((await session.tree()).slots).toEqual({ used: 0, max: 12 });
-  });
-
   test('counts an agent until it is closed where agents.count is open', async () => {
     const session = await worker().start({
       limits: { max_threads: 1, count: 'open' },
