@@ -46,6 +46,26 @@ test('setNote answers the note as it is kept, and a blank one clears it', async 
   expect((await agent.status()).note).toBeUndefined();
 });
 
+test('events() tells a program of each change of the note, while the agent is at work', async () => {
+  const gate = new Gate();
+  const session = await worker().start({
+    session: { one_shot: true },
+    script: () => gate.opened.then(() => say('ok')),
+  });
+  const agent = cadre.get(session.id);
+  const notes: (string | null)[] = [];
+  for await (const event of agent.events({ follow: true })) {
+    if (event.type === 'turn.started') await agent.setNote(' look here ');
+    if (event.type !== 'agent.note') continue;
+    notes.push(event.note);
+    expect(event.receiver_id).toBe(agent.id);
+    expect((await agent.status()).status).toBe('running');
+    if (notes.length === 1) await agent.setNote('  ');
+    else gate.open();
+  }
+  expect(notes).toEqual(['look here', null]);
+});
+
 test('a note that is too long is refused with how long it may be, and starts nothing', async () => {
   const settings = { model: 'm', provider: 'p', working_directory: '/tmp' };
   const started = cadre.start({ task: 'x', queue: 'q', settings, note: 'n'.repeat(1_001) });

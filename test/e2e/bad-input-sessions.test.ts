@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AgentEvent, AgentView, Item } from '../../protocol/index.ts';
 import { CadreHome, playing } from './cadre-home.ts';
-import { expectNoStack, fails } from './failures.ts';
+import { expectNoStack, fails, failureOf } from './failures.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
@@ -114,6 +114,38 @@ describe('a session that is closed', () => {
       'time is up',
     );
   });
+
+  test.concurrent('is waited for once, however often its id stands there', async () => {
+    const unknown = 'a0k3v9x2m4qd7/worker-1';
+    expect(await home.run(['wait', id, id])).toMatchObject({ code: 0, stdout: 'color= key=\n' });
+    const all = await home.run(['wait', '--all', unknown, id, unknown, id, '--json']);
+    expect(all.code).toBe(3);
+    expect(JSON.parse(all.stdout)).toEqual({
+      status: { [unknown]: 'not_found', [id]: { completed: 'color= key=' } },
+      timed_out: false,
+    });
+  });
+
+  test.concurrent.each([['text'], ['json', '--json']])(
+    'is not what wait means when no id stands there: wrong usage (%s)',
+    async (_format, ...options) => {
+      // Also where there is a newest session that could be meant.
+      const ended = await home.run(['wait', '--all', ...options], { cwd: home.folder });
+      expectNoStack(ended);
+      expect(ended.code).toBe(2);
+      const missing = "missing required argument 'id'";
+      if (options.length === 0) {
+        expect(ended.stdout).toBe('');
+        expect(ended.stderr).toContain(missing);
+        return;
+      }
+      expect(failureOf(ended).error).toMatchObject({
+        code: 'usage',
+        message: expect.stringContaining(missing),
+        hint: expect.stringMatching(/\S/),
+      });
+    },
+  );
 
   test.concurrent('has no children that never were', async () => {
     expect(await fails(home, ['status', `${id}/worker-1`])).toMatchObject({ code: 3 });

@@ -162,10 +162,13 @@ test('a sub-agent that has ended rings a terminal that has lost the focus, and n
   expect(await run('x')).not.toContain('\u001b]9;');
 }, 120_000);
 
+const ALWAYS = ['-c', 'notifications.when=always'];
+
 test.each([
-  ['', []],
-  [' that always rings', ['-c', 'notifications.when=always']],
-])('keys typed ahead during a run%s are left to the shell', async (_name, options) => {
+  ['', [], false],
+  [' that always rings', ALWAYS, true],
+  [' that rings for other types alone', [...ALWAYS, '-c', 'notifications.types=["other"]'], false],
+])('keys typed ahead during a run%s are left to the shell', async (_name, options, rings) => {
   const run = onTerminal(['run', 'the task', ...options, ...SCRIPT], {
     cwd: folder(),
     through: ['sh', '-c', '"$0" "$@"; read -r line; echo "the shell got $line"'],
@@ -176,5 +179,5 @@ test.each([
   expect((await run.ended).code).toBe(0);
   expect(run.stdout()).toContain('the shell got typed ahead');
   expect(run.stdout()).not.toContain(WATCHES_FOCUS);
-  expect(run.stdout().includes('\u0007')).toBe(options.length > 0);
+  expect(run.stdout().includes('\u0007')).toBe(rings);
 });

@@ -57,6 +57,33 @@ describe.concurrent('agents.max_threads', () => {
     expect((await session.tree()).agents).toHaveLength(3);
   });
 
+  test('counts an agent until it is closed where agents.count is open', async () => {
+    const session = await worker().start({
+      limits: { max_threads: 1, count: 'open' },
+      script: lines({
+        root: [
+          spawn('one'),
+          waitForAll,
+          spawn('two'),
+          call('close_agent', { id: 'default-1' }),
+          spawn('three'),
+          ({ items }) => wait(spawned(items).slice(1)),
+          say('ok'),
+        ],
+        '*': [say('done')],
+      }),
+    });
+    await session.untilFinal();
+    const [, two, three] = outputs(await session.items(), 'spawn_agent');
+    expect(two.error).toMatchObject({
+      code: 'limit_threads',
+      message: expect.stringContaining(`open and idle: ${session.idOf('default-1')}`),
+      hint: expect.stringContaining('close_agent'),
+    });
+    expect(three).toEqual({ agent_id: session.idOf('default-3') });
+    expect((await session.tree()).slots).toEqual({ used: 1, max: 1 });
+  });
+
   test('refuses input for an idle agent, and sends nothing', async () => {
     const gate = new Gate();
     const session = await worker().start({

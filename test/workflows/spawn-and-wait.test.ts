@@ -237,6 +237,37 @@ describe.concurrent('an agent', () => {
     expect(Object.values(status)).toEqual(roles.map(() => ({ completed: 'here' })));
   });
 
+  test('goes three levels deep by default and no deeper, and each knows its depth and its parent', async () => {
+    const session = await worker().start({
+      script: lines({
+        '*': [
+          spawn('deeper'),
+          (seen) => (spawned(seen.items).length > 0 ? waitForAll(seen) : say('alone then')),
+          say('ok'),
+        ],
+      }),
+    });
+    await session.untilFinal();
+    const path = ['root', 'default-1', 'default-1/default-1', 'default-1/default-1/default-1'];
+    const { agents } = await session.tree();
+    expect(agents.map(({ agent_id, depth }) => [agent_id, depth])).toEqual(
+      path.map((name, depth) => [session.idOf(name), depth]),
+    );
+    for (const [depth, name] of path.entries()) {
+      const parent_id = session.idOf(path[depth - 1] ?? 'root');
+      const source = depth === 0 ? { kind: 'api' } : { kind: 'sub_agent', parent_id, depth };
+      expect(await session.status(name)).toMatchObject({ status: 'completed', depth, source });
+    }
+    const deepest = await session.items(path[3]);
+    expect(lastOutput(deepest, 'spawn_agent')).toEqual({
+      error: {
+        code: 'limit_depth',
+        message: 'Agent depth limit reached. Solve the task yourself.',
+        hint: 'agents.max_depth is 3',
+      },
+    });
+  });
+
   test('at the depth limit spawns no more', async () => {
     const session = await worker().start({
       limits: { max_depth: 1 },
@@ -279,6 +310,41 @@ describe.concurrent('a wait', () => {
     expect(await session.status('default-1')).toMatchObject({ status: 'running', waiting_for: 'model' });
     gate.open();
     await session.untilFinal('default-1');
+  });
+
+  test('ends for whatever final status an agent comes to meanwhile', async () => {
+    const [answers, fails] = [new Gate(), new Gate()];
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('answers', 'fails', 'is stopped', 'is closed'), waitForAll, say('ok')],
+        'default-1': [() => answers.opened.then(() => say('done'))],
+        'default-2': [
+          () => fails.opened.then(() => ({ fail: { code: 'model_refused', message: 'no key' } })),
+        ],
+        '*': [never],
+      }),
+    });
+    await session.until('root', (view) => view.waiting_for === 'agents');
+    const ends: [name: string, status: object | string, end: () => unknown][] = [
+      [
+        'default-3',
+        { interrupted: 'enough' },
+        () => session.agent('default-3').signal('interrupt', { reason: 'enough' }),
+      ],
+      ['default-4', 'shutdown', () => session.agent('default-4').signal('shutdown')],
+      ['default-1', { completed: 'done' }, () => answers.open()],
+      ['default-2', { errored: 'no key' }, () => fails.open()],
+    ];
+    for (const [name, , end] of ends) {
+      await session.until(name, (view) => view.waiting_for === 'model');
+      expect(await session.status()).toMatchObject({ waiting_for: 'agents' });
+      await end();
+    }
+    await session.untilFinal();
+    expect(lastOutput(await session.items(), 'wait')).toEqual({
+      status: Object.fromEntries(ends.map(([name, status]) => [session.idOf(name), status])),
+      timed_out: false,
+    });
   });
 
   test('shows what the agent waits for', async () => {

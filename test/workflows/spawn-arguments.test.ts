@@ -15,6 +15,7 @@ import {
   type Say,
   say,
   spawn,
+  spawnAs,
   wait,
   waitForAll,
 } from './script.ts';
@@ -253,17 +254,26 @@ describe.concurrent('a wait', () => {
           waitForAll,
           () =>
             wait(['default-1', session.idOf('default-1'), 'default-1', 'nobody', 'nobody'], { mode: 'all' }),
+          // One that is not a child of whoever waits: by its name alone, by its path, and by its id.
+          () => wait(['explorer-1', 'default-1/explorer-1', session.idOf('default-1/explorer-1')]),
           say('ok'),
         ],
-        '*': [say('done')],
+        'default-1': [spawnAs('explorer'), waitForAll, say('done')],
+        '*': [say('found')],
       }),
     });
     await session.untilFinal();
-    expect(lastOutput(await session.items(), 'wait')).toEqual({
-      status: { [session.idOf('default-1')]: { completed: 'done' }, nobody: 'not_found' },
-      timed_out: false,
-    });
+    expect(outputs(await session.items(), 'wait').slice(1)).toEqual([
+      {
+        status: { [session.idOf('default-1')]: { completed: 'done' }, nobody: 'not_found' },
+        timed_out: false,
+      },
+      { status: { [session.idOf('default-1/explorer-1')]: { completed: 'found' } }, timed_out: false },
+    ]);
     const begins = await session.eventsOf('agent.wait.begin');
-    expect(begins.at(-1)?.receiver_ids).toEqual([session.idOf('default-1')]);
+    expect(begins.slice(1).map(({ receiver_ids: ids }) => ids)).toEqual([
+      [session.idOf('default-1')],
+      [session.idOf('default-1/explorer-1')],
+    ]);
   });
 });

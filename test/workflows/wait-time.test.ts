@@ -81,6 +81,15 @@ test('a wait without a time takes the default', async () => {
   expect(took).toEqual(about(300_000));
 });
 
+test('with the default limits a wait takes no less than ten seconds, and no more than half an hour', async () => {
+  const short = await waited({ timeout_ms: 1 }, 30_000);
+  expect(short.output).toEqual({ status: {}, timed_out: true });
+  expect(short.took).toEqual(about(10_000));
+  const long = await waited({ timeout_ms: 999_999_999 }, 1_830_000);
+  expect(long.output).toEqual({ status: {}, timed_out: true });
+  expect(long.took).toEqual(about(1_800_000));
+});
+
 test('a shorter time is clamped to the least, a longer one to the most', async () => {
   const limits = { wait_min_ms: 40_000, wait_max_ms: 900_000 };
   expect((await waited({ timeout_ms: 1 }, 50_000, limits)).took).toEqual(about(40_000));

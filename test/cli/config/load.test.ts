@@ -168,6 +168,7 @@ test.each([
     max_threads: 7,
   });
   expect(originOf('agents.count')).toEqual({ layer: 'built-in', where: 'profile classic' });
+  expect((await load(files, { profile })).config.agents.max_threads).toBe(5);
 });
 
 test('a dialect brings its own limits, and the configuration wins over them', async () => {
