@@ -3,8 +3,9 @@
  * The server is the embedded one with its database in a file; the model answers at once, over HTTP.
  */
 import { cpus } from 'node:os';
-import { fanOut, historyBytes, interruptTimes, spawnTimes, stepTimes } from './agents.ts';
+import { fanOut, interruptTimes, spawnTimes, stepTimes } from './agents.ts';
 import { firstRequestTimes, helpTimes } from './command-line.ts';
+import { historyGrowth } from './history.ts';
 import { Stage } from './stage.ts';
 import { summarize } from './statistics.ts';
 
@@ -72,7 +73,10 @@ const rows: Record<string, Row[]> = {
       name: `history a step after ${steps} steps, 8 KB ${kind === 'source' ? 'of source code' : 'at random'}`,
       wanted: kind === 'source' ? '< 8,192, flat' : '< 17,600, flat',
       unit: 'bytes',
-      measure: async (stage: Stage) => [await historyBytes(stage, steps, kind)],
+      measure: async (stage: Stage) => {
+        const { bytes } = await historyGrowth(stage, [steps], kind);
+        return [(bytes.get(steps) ?? Number.NaN) / steps];
+      },
     })),
   ),
 };
