@@ -1,4 +1,4 @@
-import { Agent, tool, type Tool } from '@openai/agents-core';
+import { Agent, type Tool, tool } from '@openai/agents-core';
 import { activityAsTool, agentAsTool, TemporalOpenAIRunner } from '@temporalio/openai-agents/workflow';
 import { executeChild, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from './activities.ts';
