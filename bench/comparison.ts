@@ -4,7 +4,7 @@ import type { Contender } from './contender.ts';
 import { type DevServer, startDevServer } from './dev-server.ts';
 import { type HistoryGrowth, historyGrowth, type OutputKind } from './history.ts';
 import { Rival, type RivalMode } from './rival.ts';
-import { installRivals, rivalVersions } from './rival-packages.ts';
+import { prepareRivals, rivalVersions } from './rival-packages.ts';
 import { Stage } from './stage.ts';
 import { summarize } from './statistics.ts';
 
@@ -32,7 +32,7 @@ const FAN_OUT = { children: 50, steps: 5 };
 
 /** Measures Cadre and Temporal's own plug-in in turns, on the same servers, and prints a table for each measurement. */
 export async function compare(wanted: readonly Compared[], rounds: number): Promise<void> {
-  installRivals();
+  prepareRivals();
   const versions = rivalVersions();
   console.log(
     `Cadre against @temporalio/openai-agents ${versions['@temporalio/openai-agents']} ` +

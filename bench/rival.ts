@@ -10,6 +10,7 @@ import {
 } from '../test/support/model-server.ts';
 import type { SeenRequest } from '../test/support/wire-requests.ts';
 import type { Contender, SessionAnswerer, SessionEnd, SessionOptions } from './contender.ts';
+import { RIVAL_BUNDLE } from './rival-packages.ts';
 
 /** How the plug-in is used: which of its activities are local ones, and what agents below an agent are. */
 export interface RivalMode {
@@ -22,6 +23,8 @@ export interface RivalOptions extends RivalMode {
   address: string;
   folder: string;
   modelUrl: string;
+  /** File with its bundled workflows. */
+  bundle: string;
 }
 
 /** What the code beside the rival's own packages gives. */
@@ -69,7 +72,7 @@ export class Rival implements Contender {
     writeFileSync(join(folder, 'small.txt'), 'one line\n');
     let rival: Rival | undefined;
     const model = await startModelServer((request) => rival?.answer(request) ?? { text: '' });
-    const host = await openRival({ ...mode, address, folder, modelUrl: model.url });
+    const host = await openRival({ ...mode, address, folder, modelUrl: model.url, bundle: RIVAL_BUNDLE });
     rival = new Rival(name, address, folder, model, host);
     return rival;
   }

@@ -16,8 +16,12 @@ import {
   startModelServer,
 } from '../test/support/model-server.ts';
 import type { SeenRequest } from '../test/support/wire-requests.ts';
-import { createWorker } from '../worker/index.ts';
 import type { Contender, SessionAnswerer, SessionEnd, SessionOptions } from './contender.ts';
+
+/** The built one, as people run it: from source, workflows are bundled on the spot and keep a source map. */
+const { createWorker } = (await import(
+  new URL('../dist/worker/index.js', import.meta.url).href
+)) as typeof import('../worker/index.ts');
 
 export interface StageOptions {
   /** A server that runs; default: an embedded one of its own, with its database in a file. */

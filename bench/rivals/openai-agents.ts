@@ -1,10 +1,9 @@
 /** Agents by Temporal's own plug-in for the OpenAI Agents SDK, set up as its documentation says. */
-import { fileURLToPath } from 'node:url';
 import { setTracingDisabled } from '@openai/agents-core';
 import { OpenAIProvider } from '@openai/agents-openai';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { OpenAIAgentsPlugin } from '@temporalio/openai-agents';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { OpenRival, RivalOptions } from '../rival.ts';
 import { createActivities } from './activities.ts';
 import type { delegator, reader, Setup } from './workflows.ts';
@@ -13,32 +12,18 @@ import type { delegator, reader, Setup } from './workflows.ts';
 setTracingDisabled(true);
 Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR', () => {}) });
 
-const workflowsPath = fileURLToPath(new URL('workflows.ts', import.meta.url));
-let bundle: ReturnType<typeof bundleWorkflowCode> | undefined;
-
 export const openRival: OpenRival = async (options) => {
   const plugin = pluginOf(options);
   const connection = await NativeConnection.connect({ address: options.address });
   const clientConnection = await Connection.connect({ address: options.address });
   const client = new Client({ connection: clientConnection, plugins: [plugin] });
-  bundle ??= bundleWorkflowCode({
-    workflowsPath,
-    plugins: [plugin],
-    logger: new DefaultLogger('ERROR'),
-    // As in its samples: a browser's build of a dependency is the one without Node's modules.
-    webpackConfigHook: (config) => ({
-      ...config,
-      resolve: { ...config.resolve, conditionNames: ['require', 'browser', 'default'] },
-    }),
-  });
-  const workflowBundle = await bundle;
   const setup: Setup = { localTools: options.tools === 'local', below: options.below };
   return {
     async run(workflow, id, onStarted) {
       const worker = await Worker.create({
         connection,
         taskQueue: id,
-        workflowBundle,
+        workflowBundle: { codePath: options.bundle },
         activities: createActivities(options.folder),
         plugins: [plugin],
       });
