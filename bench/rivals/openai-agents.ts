@@ -10,7 +10,11 @@ import type { delegator, reader, Setup } from './workflows.ts';
 
 // Its tracing prints each span where no exporter is set, at a cost that is not the plug-in's.
 setTracingDisabled(true);
-Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR', () => {}) });
+Runtime.install({
+  shutdownSignals: [],
+  logger: new DefaultLogger('ERROR', () => {}),
+  telemetryOptions: { logging: { forward: {}, filter: 'WARN' } },
+});
 
 export const openRival: OpenRival = async (options) => {
   const plugin = pluginOf(options);
