@@ -64,7 +64,8 @@ const COLUMNS: Record<keyof Servers, string> = {
 };
 
 async function compareSteps(servers: Servers, rounds: number): Promise<void> {
-  const times = await inTurns(servers, RIVALS.step, rounds, (contender) => stepTimes(contender, 1, STEPS));
+  const steps = (contender: Contender) => stepTimes(contender, 1, STEPS);
+  const times = await inTurns(servers, RIVALS.step, rounds, steps, steps);
   printByServer('ms a step: median (p95)', times, (values) => {
     const { median, p95 } = summarize(values);
     return `${median.toFixed(0)} (${p95.toFixed(0)})`;
@@ -73,9 +74,8 @@ async function compareSteps(servers: Servers, rounds: number): Promise<void> {
 
 async function compareFanOut(servers: Servers, rounds: number): Promise<void> {
   const { children, steps } = FAN_OUT;
-  const rates = await inTurns(servers, RIVALS.fanout, rounds, async (contender) => [
-    await fanOut(contender, children, steps),
-  ]);
+  const rate = async (contender: Contender) => [await fanOut(contender, children, steps)];
+  const rates = await inTurns(servers, RIVALS.fanout, rounds, rate, (contender) => fanOut(contender, 3, 2));
   printByServer(`steps/s, ${children} agents × ${steps} steps: median (least – most)`, rates, (values) => {
     const [least, most] = [Math.min(...values), Math.max(...values)];
     return `${summarize(values).median.toFixed(1)} (${least.toFixed(1)} – ${most.toFixed(1)})`;
@@ -84,26 +84,38 @@ async function compareFanOut(servers: Servers, rounds: number): Promise<void> {
 
 type Measured = Map<string, Map<keyof Servers, number[]>>;
 
-/** One round of each after the other, so that what else the machine does meets all of them. */
+/**
+ * One round of each after the other, so that what else the machine does meets all of them.
+ *
+ * @param warm goes before the rounds, and pays for what is loaded once
+ */
 async function inTurns(
   servers: Servers,
   rivals: Record<string, RivalMode>,
   rounds: number,
   measure: (contender: Contender) => Promise<number[]>,
+  warm: (contender: Contender) => Promise<unknown>,
 ): Promise<Measured> {
   const measured: Measured = new Map();
   for (let round = 0; round <= rounds; round++) {
     for (const server of Object.keys(COLUMNS) as (keyof Servers)[]) {
       for (const open of contenders(servers[server].address, rivals)) {
         const contender = await open();
-        const values = await measure(contender).finally(() => contender.close());
-        // The first round pays for what is loaded once.
-        if (round === 0) continue;
-        const row = measured.get(contender.name) ?? new Map<keyof Servers, number[]>();
-        measured.set(contender.name, row.set(server, [...(row.get(server) ?? []), ...values]));
+        try {
+          if (round === 0) {
+            await warm(contender);
+            continue;
+          }
+          const values = await measure(contender);
+          const row = measured.get(contender.name) ?? new Map<keyof Servers, number[]>();
+          measured.set(contender.name, row.set(server, [...(row.get(server) ?? []), ...values]));
+          const { median } = summarize(values);
+          progress(`round ${round} of ${rounds}, ${COLUMNS[server]}: ${contender.name} ${median.toFixed(1)}`);
+        } finally {
+          await contender.close();
+        }
       }
     }
-    progress(`round ${round} of ${rounds}`);
   }
   return measured;
 }
