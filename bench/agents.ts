@@ -1,20 +1,19 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
 import type { AgentId } from '../protocol/index.ts';
+import type { Contender } from './contender.ts';
 import type { Stage } from './stage.ts';
 
 /**
  * Milliseconds of a step with one model call and one read tool: from a request to the model to the next one. The first
  * steps of a session are left out, since they compile code.
  */
-export async function stepTimes(stage: Stage, rounds: number, steps: number): Promise<number[]> {
+export async function stepTimes(contender: Contender, rounds: number, steps: number): Promise<number[]> {
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
     let last = 0;
-    await stage.session(({ answers }) => {
+    await contender.session(({ answers }) => {
       const now = performance.now();
       if (answers > 5) times.push(now - last);
       last = now;
@@ -77,61 +76,19 @@ export async function spawnTimes(stage: Stage, rounds: number): Promise<number[]
 }
 
 /** Steps a second of many children at work at once, each taking some steps of one model call and one read tool. */
-export async function fanOut(stage: Stage, children: number, steps: number): Promise<number> {
-  const { ms, status } = await stage.session(
-    ({ agent, answers }) => {
-      if (agent.id.includes('/')) {
-        return answers < steps
-          ? { calls: [{ name: 'read_file', arguments: { path: 'small.txt' } }] }
-          : { text: 'done' };
-      }
-      if (answers === 0) {
-        const call = { name: 'spawn_agent', arguments: { message: 'read it' } };
-        return { calls: Array.from({ length: children }, () => call) };
-      }
-      if (answers > 1) return { text: 'done' };
-      const ids = Array.from({ length: children }, (_, index) => `default-${index + 1}`);
-      return { calls: [{ name: 'wait', arguments: { ids, mode: 'all', timeout_ms: 1_800_000 } }] };
+export async function fanOut(contender: Contender, children: number, steps: number): Promise<number> {
+  const delegation = contender.delegation(children);
+  const { ms, status } = await contender.session(
+    (request) => {
+      if (!contender.isChild(request)) return delegation[request.answers] ?? { text: 'done' };
+      return request.answers < steps
+        ? { calls: [{ name: 'read_file', arguments: { path: 'small.txt' } }] }
+        : { text: 'done' };
     },
-    { limits: { max_threads: children } },
+    { children },
   );
   if (status !== 'completed') throw new Error(`fan-out ended ${status}`);
   return (children * steps * 1000) / ms;
-}
-
-/** Bytes of history a step, with outputs of 8 KB that compress like source code, or not at all. */
-export async function historyBytes(stage: Stage, steps: number, kind: 'source' | 'random'): Promise<number> {
-  const source = sourceCode();
-  for (let index = 0; index < steps; index++) {
-    const start = (index * 4_000) % Math.max(1, source.length - 8_000);
-    const text = kind === 'random' ? randomLines() : source.slice(start, start + 8_000);
-    writeFileSync(join(stage.folder, `output-${index}.txt`), text);
-  }
-  const { id } = await stage.session(({ answers }) =>
-    answers < steps
-      ? { calls: [{ name: 'read_file', arguments: { path: `output-${answers}.txt` } }] }
-      : { text: 'done' },
-  );
-  const connection = await Connection.connect({ address: stage.address });
-  const { historySize = 0 } = await new Client({ connection }).workflow.getHandle(id).describe();
-  await connection.close();
-  return historySize / steps;
-}
-
-/** 8 KB in lines, as `base64` prints bytes: six bits of each character cannot be compressed away. */
-function randomLines(): string {
-  return (
-    randomBytes(5_920)
-      .toString('base64')
-      .match(/.{1,76}/g) ?? []
-  ).join('\n');
-}
-
-/** This repository's own workflow code, as a model would read it. */
-function sourceCode(): string {
-  const folder = new URL('../workflows/', import.meta.url);
-  const files = readdirSync(folder).filter((name) => name.endsWith('.ts'));
-  return files.map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
 }
 
 function isAlive(pid: number): boolean {

@@ -1,10 +1,14 @@
 /**
  * Measures what people wait for and prints a table. `npm run bench`, or `npm run bench -- step spawn` for some of it.
  * The server is the embedded one with its database in a file; the model answers at once, over HTTP.
+ * `npm run bench -- --rivals` compares with Temporal's own plug-in for the OpenAI Agents SDK instead.
  */
-import { cpus } from 'node:os';
-import { fanOut, historyBytes, interruptTimes, spawnTimes, stepTimes } from './agents.ts';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { fanOut, interruptTimes, spawnTimes, stepTimes } from './agents.ts';
 import { firstRequestTimes, helpTimes } from './command-line.ts';
+import { COMPARED, compare } from './comparison.ts';
+import { historyGrowth } from './history.ts';
 import { Stage } from './stage.ts';
 import { summarize } from './statistics.ts';
 
@@ -72,21 +76,35 @@ const rows: Record<string, Row[]> = {
       name: `history a step after ${steps} steps, 8 KB ${kind === 'source' ? 'of source code' : 'at random'}`,
       wanted: kind === 'source' ? '< 8,192, flat' : '< 17,600, flat',
       unit: 'bytes',
-      measure: async (stage: Stage) => [await historyBytes(stage, steps, kind)],
+      measure: async (stage: Stage) => {
+        const { bytes } = await historyGrowth(stage, [steps], kind);
+        return [(bytes.get(steps) ?? Number.NaN) / steps];
+      },
     })),
   ),
 };
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !(name in rows));
+const { values: flags, positionals: wanted } = parseArgs({
+  options: { rivals: { type: 'boolean', default: false }, rounds: { type: 'string', default: '5' } },
+  allowPositionals: true,
+});
+const known: readonly string[] = flags.rivals ? COMPARED : Object.keys(rows);
+const unknown = wanted.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
-  console.error(`No such measurement: ${unknown.join(', ')}. There are: ${Object.keys(rows).join(', ')}.`);
+  console.error(`No such measurement: ${unknown.join(', ')}. There are: ${known.join(', ')}.`);
   process.exit(2);
 }
 
 console.log(
-  `Node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model}), ${new Date().toISOString()}`,
+  `Node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model}), load ${loadavg()[0]?.toFixed(1)}, ${new Date().toISOString()}`,
 );
+if (flags.rivals) {
+  await compare(
+    COMPARED.filter((name) => wanted.length === 0 || wanted.includes(name)),
+    Number(flags.rounds),
+  );
+  process.exit(0);
+}
 console.log('Embedded server, database in a file (WAL, synchronous=1); model at zero latency over HTTP.\n');
 console.log('| what | median | p95 | unit | n | wanted |');
 console.log('| --- | ---: | ---: | --- | ---: | --- |');

@@ -5,16 +5,32 @@ import { CadreClient } from '../client/index.ts';
 import {
   agentSettingsSchema,
   filterEnvironment,
-  type Limits,
   newRootId,
   sessionSettingsSchema,
 } from '../protocol/index.ts';
 import { ensureServer, stopServer } from '../server/index.ts';
-import { type Answerer, type ModelServer, startModelServer } from '../test/support/model-server.ts';
-import { createWorker } from '../worker/index.ts';
+import {
+  type Answer,
+  type Answerer,
+  type ModelServer,
+  startModelServer,
+} from '../test/support/model-server.ts';
+import type { SeenRequest } from '../test/support/wire-requests.ts';
+import type { Contender, SessionAnswerer, SessionEnd, SessionOptions } from './contender.ts';
 
-/** A server with its database in a file, a worker in this process, and a model that answers at once. */
-export class Stage {
+/** The built one, as people run it: from source, workflows are bundled on the spot and keep a source map. */
+const { createWorker } = (await import(
+  new URL('../dist/worker/index.js', import.meta.url).href
+)) as typeof import('../worker/index.ts');
+
+export interface StageOptions {
+  /** A server that runs; default: an embedded one of its own, with its database in a file. */
+  address?: string;
+}
+
+/** Cadre on a server, with a worker in this process and a model that answers at once. */
+export class Stage implements Contender {
+  readonly name = 'Cadre';
   readonly home: string;
   readonly folder: string;
   readonly address: string;
@@ -36,7 +52,7 @@ export class Stage {
     this.client = client;
   }
 
-  static async open(): Promise<Stage> {
+  static async open(options: StageOptions = {}): Promise<Stage> {
     const home = mkdtempSync(join(tmpdir(), 'cadre-bench-'));
     const folder = mkdtempSync(join(tmpdir(), 'cadre-bench-work-'));
     writeFileSync(join(folder, 'small.txt'), 'one line\n');
@@ -44,23 +60,25 @@ export class Stage {
     const model = await startModelServer((request) => stage?.answer(request) ?? { text: '' }, {
       wires: ['responses'],
     });
-    const server = await ensureServer({ home });
-    const client = await CadreClient.connect({ address: server.address });
-    stage = new Stage(home, folder, server.address, model, client);
+    const address = options.address ?? (await ensureServer({ home })).address;
+    const client = await CadreClient.connect({ address });
+    stage = new Stage(home, folder, address, model, client);
     return stage;
   }
 
   answer(...args: Parameters<Answerer>): ReturnType<Answerer> {
+    // Nobody looks at them again, and those of a long conversation fill the memory.
+    this.model.requests.length = 0;
     return this.#answerer(...args);
   }
 
   /** Runs one session whose model answers as the function says; yields its id and how long it took, in ms. */
   async session(
-    answerer: Answerer,
-    options: { limits?: Partial<Limits>; meanwhile?: (id: string) => Promise<void> } = {},
-  ): Promise<{ id: string; ms: number; status: string }> {
-    this.#answerer = answerer;
+    answerer: SessionAnswerer,
+    options: SessionOptions & { meanwhile?: (id: string) => Promise<void> } = {},
+  ): Promise<SessionEnd> {
     const id = newRootId(Date.now(), Math.random);
+    this.#answerer = (request) => answerer(request, id);
     const queue = `cadre-local/${id}`;
     const worker = await createWorker({ address: this.address, queue, stateDir: this.home });
     const started = performance.now();
@@ -74,7 +92,7 @@ export class Stage {
         provider: 'bench',
         working_directory: this.folder,
         sandbox_mode: 'danger-full-access',
-        limits: options.limits ?? {},
+        limits: { max_steps: 100_000, max_threads: options.children },
       }),
       session: sessionSettingsSchema.parse({
         one_shot: true,
@@ -98,6 +116,19 @@ export class Stage {
     await meanwhile;
     await worker.stop();
     return { id, ms, status };
+  }
+
+  delegation(children: number): Answer[] {
+    const call = { name: 'spawn_agent', arguments: { message: 'read it' } };
+    const ids = Array.from({ length: children }, (_, index) => `default-${index + 1}`);
+    return [
+      { calls: Array.from({ length: children }, () => call) },
+      { calls: [{ name: 'wait', arguments: { ids, mode: 'all', timeout_ms: 1_800_000 } }] },
+    ];
+  }
+
+  isChild(request: SeenRequest): boolean {
+    return request.agent.id.includes('/');
   }
 
   async close(): Promise<void> {

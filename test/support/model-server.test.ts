@@ -70,6 +70,30 @@ test('a script that has no answer is a refusal with its reason, not an error to 
   }
 });
 
+test('who does not ask for a stream gets an answer of the Responses API in one piece', async () => {
+  const server = await startModelServer(() => ({
+    text: 'I read it',
+    calls: [{ name: 'read_file', arguments: { path: 'a' } }],
+  }));
+  try {
+    const response = await fetch(`${server.url}/responses`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'test-model', input: 'go' }),
+    });
+    expect(await response.json()).toMatchObject({
+      object: 'response',
+      status: 'completed',
+      output: [
+        { type: 'message', content: [{ type: 'output_text', text: 'I read it' }] },
+        { type: 'function_call', name: 'read_file', arguments: '{"path":"a"}' },
+      ],
+      usage: { input_tokens: expect.any(Number) },
+    });
+  } finally {
+    await server.close();
+  }
+});
+
 test('as a process of its own it prints its address and serves until it is ended', async () => {
   const child = spawn(process.execPath, [
     'test/support/model-server.ts',

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { answerEvents, type ScriptedAnswer } from './wire-answers.ts';
+import { answerBody, answerEvents, type ScriptedAnswer } from './wire-answers.ts';
 import { type SeenRequest, seenRequest } from './wire-requests.ts';
 
 /** What can go wrong with an answer. */
@@ -122,6 +122,9 @@ async function handle(
 async function send(response: ServerResponse, request: SeenRequest, answer: Answer): Promise<void> {
   const { fault } = answer;
   if (fault?.kind === 'status') return sendError(response, fault);
+  if (request.wire === 'responses' && request.body.stream !== true && fault === undefined) {
+    return sendJson(response, 200, answerBody(request, answer));
+  }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const events = answerEvents(request, fault?.kind === 'empty' ? {} : answer);
   switch (fault?.kind) {

@@ -15,10 +15,19 @@ let made = 0;
 /** The events of an answer in the format that it was asked in, each as the text of one server-sent event. */
 export function answerEvents(request: SeenRequest, answer: ScriptedAnswer): string[] {
   made += 1;
-  return request.wire === 'responses' ? responsesEvents(request, answer) : chatEvents(request, answer);
+  if (request.wire === 'chat') return chatEvents(request, answer);
+  return responsesEvents(request, answer).map(
+    (event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+  );
 }
 
-function responsesEvents(request: SeenRequest, answer: ScriptedAnswer): string[] {
+/** The body of an answer of the Responses API to a request that does not ask for a stream. */
+export function answerBody(request: SeenRequest, answer: ScriptedAnswer): unknown {
+  made += 1;
+  return responsesEvents(request, answer).at(-1)?.response;
+}
+
+function responsesEvents(request: SeenRequest, answer: ScriptedAnswer): Record<string, unknown>[] {
   const events: Record<string, unknown>[] = [];
   const send = (type: string, fields: object) =>
     events.push({ type, sequence_number: events.length, ...fields });
@@ -65,7 +74,7 @@ function responsesEvents(request: SeenRequest, answer: ScriptedAnswer): string[]
     total_tokens: input + output,
   };
   send('response.completed', { response: { ...response, status: 'completed', usage } });
-  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  return events;
 }
 
 function chatEvents(request: SeenRequest, answer: ScriptedAnswer): string[] {
