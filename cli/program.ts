@@ -237,6 +237,13 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     () => import('./commands/worker.ts'),
   )
     .option('--tools <file>', 'module with tools of your own')
+    .option(
+      '--grace <seconds>',
+      'told to stop, it gives what runs this time to finish (default: 10)',
+      seconds,
+    )
+    .option('--deployment <name>', 'with --build-id: a versioned worker of this Worker Deployment')
+    .option('--build-id <id>', 'its build: sessions stay with the build that they began on')
     .addOption(
       new Option('--session <id>', 'work for one local session until it is closed')
         .argParser(agentId)

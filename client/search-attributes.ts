@@ -43,12 +43,19 @@ export async function registerSearchAttributes(connection: Connection, namespace
     throw new CadreError(
       'not_permitted',
       `The search attributes could not be registered in ${namespace}: ${reason}`,
-      {
-        hint: `Everything works without them but the filters. An administrator adds them with: temporal operator search-attribute create --namespace ${namespace} ${missing
-          .map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTES[name]}`)
-          .join(' ')}`,
-        cause: error,
-      },
+      { hint: hintFor(namespace, missing), cause: error },
     );
   }
+}
+
+function hintFor(namespace: string, missing: typeof names): string {
+  const typed = missing.map((name) => [name, SEARCH_ATTRIBUTES[name] === 'INT' ? 'Int' : 'Keyword']);
+  const flags = typed.map(([name, type]) => `--name ${name} --type ${type}`).join(' ');
+  const cloudFlags = typed.map(([name, type]) => `--sa "${name}=${type}"`).join(' ');
+  return [
+    'Everything works without them but the filters. An administrator adds them with:',
+    `temporal operator search-attribute create --namespace ${namespace} ${flags}`,
+    '- in Temporal Cloud with:',
+    `tcld namespace search-attributes add --namespace ${namespace} ${cloudFlags}`,
+  ].join(' ');
 }

@@ -1,12 +1,18 @@
 import { Client } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  type WorkerOptions as SdkWorkerOptions,
+  Worker,
+} from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { dataConverter } from '../codec/index.ts';
 import { CadreError, type ConnectOptions } from '../protocol/index.ts';
 import { Rollouts } from '../rollout/rollouts.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
-import type { CadreWorker, WorkerOptions } from './types.ts';
+import type { CadreWorker, WorkerOptions, WorkerVersion } from './types.ts';
 import { workflowCode } from './workflow-code.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
@@ -60,6 +66,7 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     taskQueue: options.queue,
     ...workflowCode(options.encryption !== undefined),
     ...(options.workflowsOnly === true ? {} : { activities: activities(options, client) }),
+    ...versioning(options.version),
     dataConverter: dataConverter(options.encryption),
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
@@ -88,6 +95,19 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     async stop() {
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await done;
+    },
+  };
+}
+
+/** Pinned: code that asks for other things than before never meets a history that it has not written. */
+function versioning(version: WorkerVersion | undefined): Pick<SdkWorkerOptions, 'workerDeploymentOptions'> {
+  if (version === undefined) return {};
+  const { deployment: deploymentName, buildId } = version;
+  return {
+    workerDeploymentOptions: {
+      useWorkerVersioning: true,
+      version: { deploymentName, buildId },
+      defaultVersioningBehavior: 'PINNED',
     },
   };
 }

@@ -2,6 +2,14 @@ import type { NativeConnection } from '@temporalio/worker';
 import type { Tool } from '../activities/tools/define-tool.ts';
 import type { ConnectOptions } from '../protocol/index.ts';
 
+/** What of Temporal's Worker Deployments a worker is: sessions stay with the build that they began on. */
+export interface WorkerVersion {
+  /** One name for all workers of a queue, whatever their build. */
+  deployment: string;
+  /** Another one for each change of what the workers run. */
+  buildId: string;
+}
+
 export interface WorkerOptions extends ConnectOptions {
   connection?: NativeConnection;
   queue: string;
@@ -13,6 +21,8 @@ export interface WorkerOptions extends ConnectOptions {
   environment?: Readonly<Record<string, string | undefined>>;
   /** A team's own tools, beside the built-in ones. */
   tools?: Tool[];
+  /** Default: an unversioned worker, which takes whatever no versioned one is for. */
+  version?: WorkerVersion;
   /** Answer queries and take input, but make no model calls and run no tools: for a command that only asks. */
   workflowsOnly?: boolean;
   /** How long running activities get to end when the worker stops, in ms (default 10,000). */

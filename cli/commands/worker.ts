@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, type SessionId } from '../../protocol/index.ts';
-import type { Tool } from '../../worker/index.ts';
+import type { Tool, WorkerVersion } from '../../worker/index.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
@@ -15,8 +15,15 @@ import { Workplace } from '../workplace.ts';
 
 interface WorkerCommandOptions {
   tools?: string;
+  /** In ms. */
+  grace?: number;
+  deployment?: string;
+  buildId?: string;
   session?: SessionId;
 }
+
+/** So long a call that is under way may go on when the worker is to stop. */
+const GRACE_MS = 10_000;
 
 /** Works for a named queue, for one local session, or for all local sessions, until it is told to stop. */
 export default async function worker(
@@ -25,6 +32,7 @@ export default async function worker(
   options: WorkerCommandOptions,
 ): Promise<ExitCode> {
   const { config } = await invocation.loadConfig();
+  const version = versionOf(options, config.temporal.task_queue);
   const tools = options.tools === undefined ? [] : await loadTools(options.tools);
   const place = await Workplace.open(invocation, config);
   const stop = new AbortController();
@@ -36,8 +44,10 @@ export default async function worker(
   try {
     const queue = config.temporal.task_queue;
     if (options.session !== undefined) await serveSession(place, options.session, stop.signal);
-    else if (queue !== undefined) await serveQueue(invocation, place, queue, tools, stop.signal);
-    else await serveAllSessions(invocation, place, stop.signal);
+    else if (queue !== undefined) {
+      const graceMs = options.grace ?? GRACE_MS;
+      await serveQueue(invocation, place, { queue, tools, graceMs, ...version }, stop.signal);
+    } else await serveAllSessions(invocation, place, stop.signal);
     return EXIT.done;
   } finally {
     undo();
@@ -68,26 +78,49 @@ async function untilNothingRuns(place: Workplace, session: SessionId, signal: Ab
 async function serveQueue(
   { output }: Invocation,
   place: Workplace,
-  queue: string,
-  tools: Tool[],
+  options: { queue: string; tools: Tool[]; graceMs: number; version?: WorkerVersion },
   signal: AbortSignal,
 ): Promise<void> {
+  const { queue, graceMs, version } = options;
   const { createWorker } = await import('../../worker/create-worker.ts');
   const serving = await createWorker({
     ...place.link.connectOptions,
-    queue,
+    ...options,
     stateDir: place.home,
     environment: place.workerEnvironment,
-    tools,
     ...rolloutsOf(place),
     onLog: (line) => output.warn(line),
   });
   output.info(`Working for the queue ${queue} at ${place.link.client.address}; Ctrl-C stops it.`);
+  if (version !== undefined) {
+    const { deployment, buildId } = version;
+    output.info(
+      `It is build ${buildId} of ${deployment}. New sessions come to it once it is the current one: temporal worker deployment set-current-version --deployment-name ${deployment} --build-id ${buildId}`,
+    );
+  }
   void tellMissingKeys(output, place, queue).catch(() => {});
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   await Promise.race([stopped, serving.done]);
-  output.info('Stopping: what runs gets 10 s to finish.');
+  output.info(`Stopping: what runs gets ${graceMs / 1_000} s to finish.`);
   await serving.stop();
+}
+
+/** @throws CadreError `usage` for half a version, and for one without a queue: whoever serves local sessions has none */
+function versionOf(
+  { deployment, buildId }: WorkerCommandOptions,
+  queue: string | undefined,
+): { version?: WorkerVersion } {
+  if (deployment === undefined && buildId === undefined) return {};
+  if (deployment === undefined || buildId === undefined || queue === undefined) {
+    throw new CadreError(
+      'usage',
+      '--deployment and --build-id belong together, and to a worker with --queue.',
+      {
+        hint: 'cadre worker --queue NAME --deployment NAME --build-id ID',
+      },
+    );
+  }
+  return { version: { deployment, buildId } };
 }
 
 /** Where this worker leaves the rollouts of its queue's sessions. */

@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Agent, CadreClient } from '../../client/index.ts';
+import { findProgram } from '../../server/find.ts';
+import { cacheDir, ensureServer } from '../../server/index.ts';
+import { CadreHome, type Running, SCRIPTS } from './cadre-home.ts';
+import { fails } from './failures.ts';
+
+vi.setConfig({ testTimeout: 240_000 });
+
+const run = promisify(execFile);
+const home = new CadreHome();
+let temporal = '';
+let address = '';
+let client: CadreClient;
+
+beforeAll(async () => {
+  temporal = (await findProgram({ cacheDir: cacheDir() })).path;
+  // A server that wants a new run after so few events.
+  const extraArgs = ['--dynamic-config-value', 'limit.historyCount.suggestContinueAsNew=40'];
+  ({ address } = await ensureServer({ home: home.home, extraArgs }));
+  client = await CadreClient.connect({ address });
+});
+afterAll(async () => {
+  await client.close();
+  await home.remove();
+});
+
+async function worker(build: string): Promise<Running> {
+  const version = ['--deployment', 'team', '--build-id', build];
+  const running = home.start(['worker', '--queue', 'agents', ...version], { env: { BUILD: build } });
+  await running.says(new RegExp(`set-current-version --deployment-name team --build-id ${build}`));
+  return running;
+}
+
+async function drained({ child, ended }: Running): Promise<void> {
+  child.kill('SIGTERM');
+  expect((await ended).code).toBe(0);
+}
+
+/** As an operator does it, once workers of that build have come. */
+async function makeCurrent(build: string): Promise<void> {
+  const version = ['--deployment-name', 'team', '--build-id', build, '--yes'];
+  const set = () =>
+    run(temporal, ['worker', 'deployment', 'set-current-version', ...version, '--address', address]).then(
+      () => 'set',
+      (error: { stderr: string }) => error.stderr,
+    );
+  await expect.poll(set, { timeout: 60_000, interval: 500 }).toBe('set');
+}
+
+function start(): Promise<Agent> {
+  return client.start({
+    task: 'session',
+    queue: 'agents',
+    settings: { model: 'script', provider: 'script', working_directory: home.newFolder('session') },
+    session: { model_providers: { script: { script: join(SCRIPTS, 'versions.yaml') } } },
+  });
+}
+
+async function answerOf(agent: Agent, turn: number): Promise<string | undefined> {
+  const ended = async () => {
+    const view = await agent.wait({ timeoutMs: 60_000 });
+    return view?.turn === turn ? view.message : undefined;
+  };
+  await expect.poll(ended, { timeout: 60_000 }).toBeDefined();
+  return ended();
+}
+
+test('half a version, and one without a queue, end a worker with 2', async () => {
+  for (const args of [
+    ['--queue', 'q', '--deployment', 'team'],
+    ['--queue', 'q', '--build-id', '1'],
+    ['--deployment', 'team', '--build-id', '1'],
+  ]) {
+    const { code, error } = await fails(home, ['worker', ...args]);
+    expect(code).toBe(2);
+    expect(error).toMatchObject({ code: 'usage', hint: expect.stringContaining('--build-id') });
+  }
+});
+
+test('old and new workers side by side: a session stays with the build that it began on, in new runs of its workflow and with its children; new ones begin on the current build', async () => {
+  const old = await worker('1');
+  await makeCurrent('1');
+  const early = await start();
+  expect(await answerOf(early, 1)).toBe('1');
+  const { run_id: firstRun } = await early.describe();
+
+  const recent = await worker('2');
+  await makeCurrent('2');
+  const late = await start();
+  expect(await answerOf(late, 1)).toBe('2');
+  await early.send('go on');
+  expect(await answerOf(early, 2)).toBe('1, its child 1');
+  expect((await early.describe()).run_id).not.toBe(firstRun);
+  await late.send('go on');
+  expect(await answerOf(late, 2)).toBe('2, its child 2');
+
+  // Brought back after it was closed it begins anew, and so on the current build.
+  await early.close();
+  await early.resume({ input: 'and now?' });
+  expect(await answerOf(early, 3)).toBe('2');
+
+  await drained(old);
+  await drained(recent);
+});
