@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { cacheDir } from './server/index.ts';
 
@@ -6,6 +7,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Threads crash Temporal's native core.
     pool: 'forks',
+    // Most of a test's time is spent waiting, so that even two cores serve two files at once.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: 'test/support/global-setup.ts',
     // A machine with two noisy cores may starve a test; vitest's report shows what needed another try.
     retry: process.env.CI === 'true' ? 2 : 0,

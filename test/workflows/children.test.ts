@@ -26,11 +26,11 @@ describe('the registry of children', () => {
   test('knows a new child as running, or as waiting for its first turn where it is queued', () => {
     const children = withChild();
     children.add(agentId('worker-2'), 'worker', undefined, true);
-    expect(children.get(agentId('worker-2'))?.status).toBe('pending_init');
+    expect(children.get(agentId('worker-2'))).toMatchObject({ status: 'pending_init', turn: 0 });
     children.remove(agentId('worker-2'));
     expect(children.get(CHILD)).toMatchObject({
       status: 'running',
-      turn: 0,
+      turn: 1,
       closed: false,
       callId: 'call_1',
     });

@@ -11,7 +11,9 @@ import { suspect } from './lookout.ts';
 export function lookAtHolders(root: AgentState, request?: SlotRequest): void {
   const { tree } = root;
   if (tree === undefined) return;
-  tree.looking ??= suspect(root, tree.slots.holders).then(() => {
+  // One that has said nothing yet may not have started, which looks the same from here; its parent hears of its end.
+  const heard = tree.slots.holders.filter((id) => !tree.isUnborn(id));
+  tree.looking ??= suspect(root, heard).then(() => {
     tree.lookedAt = Date.now();
     tree.looking = undefined;
   });
