@@ -80,6 +80,34 @@ test('--jsonl prints every event of every agent as a line, numbered without gaps
   for (const seqs of numbers.values()) expect(seqs).toEqual(seqs.map((_, index) => index + 1));
 });
 
+test('--stream tells an answer in pieces while it is made, and then as a whole', async () => {
+  const text = Array.from({ length: 60 }, (_, index) => `word ${index} `).join('');
+  const model = await startModelServer(() => ({ text, paceMs: 1_000 }));
+  const { stdout, code } = await home.run(['run', 'talk', '--jsonl', '--stream'], {
+    cwd: home.folder,
+    env: { OPENAI_BASE_URL: model.url },
+  });
+  await model.close();
+  expect(code).toBe(0);
+  const messages = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ type }) => type === 'message');
+  const pieces = messages.filter(({ partial }) => partial === true);
+  expect(pieces.length).toBeGreaterThan(1);
+  for (const { text: piece, offset } of pieces) expect(text.slice(offset)).toMatch(new RegExp(`^${piece}`));
+  expect(messages.indexOf(pieces.at(-1))).toBeLessThan(
+    messages.findIndex(({ text: whole }) => whole === text),
+  );
+});
+
+test('--stream without --jsonl is refused, as it has no place for pieces', async () => {
+  const { code, stderr } = await home.run(['run', 'talk', '--stream'], { cwd: home.folder });
+  expect(code).toBe(2);
+  expect(stderr).toContain('--jsonl');
+});
+
 test('ps, tree, status, items and events show a session that has ended', async () => {
   const { agents } = await home.json<{ agents: AgentView[] }>(['ps', '--all']);
   const root = agents.find((agent) => agent.depth === 0);

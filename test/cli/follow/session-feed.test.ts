@@ -180,3 +180,23 @@ test('a call that is tried again is told once for each attempt', async () => {
   await feed.look();
   expect(told).toEqual([3]);
 });
+
+test('what a model says is told while it says it, where somebody wants to know', async () => {
+  const session = new FakeSession();
+  session.views[0] = agentView(ROOT, { status: 'running', is_final: false });
+  const said = ['One', 'One, two', 'One, two'];
+  const reach = async (id: AgentId): Promise<Agent> => ({
+    ...(await session.reach(id)),
+    describe: async () => ({
+      queue: 'q',
+      closed: false,
+      run_id: 'r',
+      retries: [],
+      streaming: { call: '5.1', text: said.shift() ?? '', offset: 0 },
+    }),
+  });
+  const pieces: string[] = [];
+  const feed = new SessionFeed(ROOT, reach, { onPartial: ({ text }) => void pieces.push(text) });
+  for (const _ of [...said]) await feed.look();
+  expect(pieces).toEqual(['One', ', two']);
+});
