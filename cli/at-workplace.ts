@@ -1,6 +1,5 @@
 import { isMissing } from '../client/is-missing.ts';
 import { type AgentId, CadreError, type SessionId, sessionOf } from '../protocol/index.ts';
-import type { Rollouts } from '../rollout/rollouts.ts';
 import { cadreHome } from '../server/home.ts';
 import type { Invocation } from './invocation.ts';
 import { sessionNamed } from './references.ts';
@@ -68,8 +67,8 @@ export async function atAgents<T>(
       for (const { reference, session } of known) {
         ids.push(...(await orUnknown(reference, place.agentNamed(reference, session))));
       }
-      return action(place, ids).catch((error: unknown) => {
-        throw withWayBack(error, place.rollouts, ids);
+      return action(place, ids).catch(async (error: unknown) => {
+        throw await withWayBack(error, place, ids);
       });
     },
     known[0]?.session,
@@ -77,9 +76,12 @@ export async function atAgents<T>(
 }
 
 /** Of a session that Temporal keeps no longer, and whose rollout is here, the error says what can be done. */
-function withWayBack(error: unknown, rollouts: Rollouts, ids: readonly AgentId[]): unknown {
-  const session = ids.map(sessionOf).find((id) => rollouts.pathOf(id) !== undefined);
+async function withWayBack(error: unknown, place: Workplace, ids: readonly AgentId[]): Promise<unknown> {
+  const session = ids.map(sessionOf).find((id) => place.rollouts.pathOf(id) !== undefined);
   if (session === undefined || !(error instanceof CadreError) || !isMissing(error)) return error;
+  const describing = place.link.reach((client) => client.get(session).describe());
+  // An agent may be unknown in a session that is not.
+  if (!(await describing.then(() => false, isMissing))) return error;
   return new CadreError('agent_not_found', error.message, {
     hint: `Temporal keeps the session no longer, but its rollout is here: cadre resume ${session} brings it back, cadre export ${session} prints it.`,
     cause: error,

@@ -9,11 +9,16 @@ import { knownSearchAttributes } from './search-attributes.ts';
 /** Stands for the status of an execution that is no more. */
 export const GONE = 'GONE';
 
+/** What an agent's newest execution is, as far as anybody keeps it. */
+export interface LastSeen {
+  type: string;
+  status: { name: string };
+  runId: string;
+  taskQueue: string;
+}
+
 /** What Temporal's server says of an agent; of one that it keeps no longer, what the rollout of its session does. */
-export async function lastSeen(
-  line: AgentLine,
-  rollouts: Rollouts | undefined,
-): Promise<{ type: string; status: { name: string }; runId: string; taskQueue: string }> {
+export async function lastSeen(line: AgentLine, rollouts: Rollouts | undefined): Promise<LastSeen> {
   try {
     return await line.describe();
   } catch (error) {

@@ -18,7 +18,7 @@ import { isStillThere } from '../protocol/lives.ts';
 import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentLine } from './agent-line.ts';
 import { translate } from './errors.ts';
-import { GONE, lastSeen, snapshotOr } from './left-behind.ts';
+import { GONE, type LastSeen, lastSeen, snapshotOr } from './left-behind.ts';
 import { operate } from './operate.ts';
 import { refusalIn } from './refusal.ts';
 import { startRoot } from './start-workflow.ts';
@@ -79,6 +79,16 @@ async function untilRead(line: AgentLine): Promise<void> {
   }
 }
 
+/** One that has closed and still leaves its rollout is about to end: it is neither open nor can it begin anew. */
+async function untilEnded(line: AgentLine, seen: LastSeen): Promise<LastSeen> {
+  if (seen.type !== WORKFLOW_TYPE || !isStillThere(seen.status.name)) return seen;
+  const view = await line.query<AgentView>(QUERIES.status).catch(() => undefined);
+  if (view?.closed !== true) return seen;
+  // However it ends.
+  await line.result().catch(() => {});
+  return line.describe();
+}
+
 /** Where a root is found that Temporal keeps no longer, and the queue that it goes on at then. */
 export type ResumeFrom = Pick<ResumeOptions, 'rollouts' | 'queue'>;
 
@@ -89,7 +99,7 @@ async function bringRootBack(
   { rollouts, queue }: ResumeFrom,
 ): Promise<BroughtBack> {
   const line = new AgentLine(client, id);
-  const { type, status, runId: newest, taskQueue } = await lastSeen(line, rollouts);
+  const { type, status, runId: newest, taskQueue } = await untilEnded(line, await lastSeen(line, rollouts));
   if (type !== WORKFLOW_TYPE) {
     throw new CadreError('agent_not_found', `${id} is a workflow, but not an agent of Cadre.`);
   }

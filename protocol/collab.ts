@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { counted } from './counted.ts';
 import { AGENT_ID_MAX } from './ids.ts';
 import { messagePartsSchema, messageTextSchema, requireOneMessage } from './message-size.ts';
-import { noteSchema } from './note.ts';
+import { NOTE_MAX, noteSchema } from './note.ts';
 import { REASONING_EFFORTS } from './settings.ts';
 import { boundedText, NAME_MAX, PATH_MAX } from './text-length.ts';
 
@@ -29,7 +30,11 @@ export const spawnAgentArguments = z
       .describe("Another directory than yours needs a person's approval"),
     model: name.optional(),
     reasoning_effort: z.enum(REASONING_EFFORTS).optional(),
-    thread_note: noteSchema.optional().describe('A note for whoever looks at the tree'),
+    // One that cannot be kept is no reason to start no agent.
+    thread_note: z
+      .string()
+      .optional()
+      .describe(`A note for whoever looks at the tree, of up to ${counted(NOTE_MAX, 'character')}`),
     fork_context: z.boolean().optional().describe('Start from a copy of your own conversation'),
     max_turns: z.int().positive().optional(),
     max_steps: z.int().positive().optional(),

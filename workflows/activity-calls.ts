@@ -155,8 +155,9 @@ export function storeOutputs(request: StoreRequest): Promise<StoreAnswer> {
 /** A session that has closed is not kept from ending by this, whatever comes of it. */
 export function writeRollout(request: RolloutRequest): Promise<RolloutAnswer> {
   return scheduleActivity<RolloutAnswer>('write_rollout', [request], {
-    // It gives itself up when nothing comes any more; a large session on a busy machine takes its time.
-    scheduleToCloseTimeout: '5 minutes',
+    // It gives itself up when nothing comes any more; a large session on a busy machine takes its time. While nobody
+    // works for the session it waits.
+    startToCloseTimeout: '5 minutes',
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: 3 },

@@ -160,7 +160,7 @@ async function operate(
     if (problem.kind === 'cancelled') {
       // Whoever carries an operation out for a client says why it was stopped.
       if (agent.operations.has(plan.call_id)) throw error;
-      return notRun(plan);
+      return output(plan, 'The turn was interrupted before this call had ended.', false);
     }
     return output(
       plan,

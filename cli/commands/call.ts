@@ -6,6 +6,7 @@ import { fullError } from '../full-error.ts';
 import type { Invocation } from '../invocation.ts';
 import { readText } from '../read-text.ts';
 import { LAST } from '../references.ts';
+import { handOverWork } from '../serving/hand-over.ts';
 
 /** Calls a tool as if the model of an agent had, and prints what the model would have read. */
 export default async function call(
@@ -23,6 +24,7 @@ export default async function call(
   const text = json === '-' ? await readText('-', 'The JSON') : json;
   requireObject(text);
   return atAgent(invocation, reference, async (place, id) => {
+    await handOverWork(invocation, place, id);
     const answer = await place.withAgent(id, 'act', (at) => at.call(tool, text));
     const error = answer.success ? undefined : refusalOf(tool, answer.output);
     output.result(

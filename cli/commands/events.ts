@@ -4,6 +4,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { eventLine } from '../render/event-line.ts';
+import { handOverWork } from '../serving/hand-over.ts';
 
 export default function events(
   invocation: Invocation,
@@ -18,6 +19,7 @@ export default function events(
     try {
       // To follow an agent that nobody works for would be to watch nothing.
       const mode = follow === true ? 'act' : 'answer';
+      if (mode === 'act') await handOverWork(invocation, place, id);
       await place.withAgent(id, mode, async (agent) => {
         const options = {
           follow: follow === true,

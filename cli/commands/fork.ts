@@ -4,6 +4,7 @@ import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
+import { readText } from '../read-text.ts';
 import { serveWhileNeeded } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import { tellNeededKey } from '../serving/tell-needed-key.ts';
@@ -12,12 +13,13 @@ import { localQueue, type Workplace } from '../workplace.ts';
 /** Starts a new session from the conversation of an agent: local if that one's is, else on the same queue. */
 export default function fork(
   invocation: Invocation,
-  [reference, text]: [string, string | undefined],
+  [reference, argument]: [string, string | undefined],
   { beforeMessage }: { beforeMessage?: number },
 ): Promise<ExitCode> {
   const { output } = invocation;
   const interactive = isAtTerminal();
   return atAgent(invocation, reference, async (place, of) => {
+    const text = argument === undefined ? undefined : await readText(argument, 'The text');
     const id = newRootId(Date.now(), Math.random);
     const { queue } = await place.link.reach((client) => client.get(of).describe());
     const local = await place.localSession(sessionOf(of), queue);
@@ -33,7 +35,11 @@ export default function fork(
     // What it is to do begins with whoever works for it next: this command would cut it short.
     if (text !== undefined) await place.withAgent(id, 'answer', (agent) => agent.send(text));
     if (local === undefined) tellNeededKey(invocation, place, queue);
-    output.result({ agent_id: id, session_id: id, forked_from: of, items_carried: carried }, id);
+    const context_mode = carried === 0 ? 'fresh' : 'forked';
+    output.result(
+      { agent_id: id, session_id: id, forked_from: of, context_mode, items_carried: carried },
+      id,
+    );
     if (text !== undefined) await tellIfUnserved(invocation, place, id);
     else {
       const start = carried === 0 ? 'It has nothing of the conversation and' : 'It';

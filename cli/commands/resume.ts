@@ -3,20 +3,24 @@ import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode, exitCodeOfError } from '../exit-codes.ts';
 import { fullError } from '../full-error.ts';
 import type { Invocation } from '../invocation.ts';
+import { readText } from '../read-text.ts';
+import { handOverWork } from '../serving/hand-over.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import { harmless } from '../terminal-text.ts';
 
 /** Brings a closed agent back; a text is sent to it, whether it was closed or not. */
 export default function resume(
   invocation: Invocation,
-  [reference, text]: [string, string | undefined],
+  [reference, argument]: [string, string | undefined],
   { recursive = false }: { recursive?: boolean },
 ): Promise<ExitCode> {
   const { output } = invocation;
   return atAgent(invocation, reference, async (place, id) => {
+    const text = argument === undefined ? undefined : await readText(argument, 'The text');
     await place.adopt(sessionOf(id));
     const { queue } = invocation.options;
     const from = { rollouts: place.rollouts, ...(queue === undefined ? {} : { queue }) };
+    await handOverWork(invocation, place, id);
     const result = await place.withAgent(id, 'act', (agent) => agent.resume({ recursive, ...from }));
     const { resumed } = result;
     const missing = result.not_resumed.map((each) => ({ ...each, error: fullError(each.error) }));

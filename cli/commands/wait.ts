@@ -5,6 +5,7 @@ import {
   type AgentId,
   type AgentView,
   CadreError,
+  type SessionId,
   type Status,
   sessionOf,
   type WireStatus,
@@ -14,6 +15,7 @@ import { atAgents } from '../at-workplace.ts';
 import { type ExitCode, exitCodeOfWait } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
+import { handOverWork } from '../serving/hand-over.ts';
 import { oneLine } from '../terminal-text.ts';
 import { localQueue, type Workplace } from '../workplace.ts';
 
@@ -46,8 +48,16 @@ export default function wait(
     const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort('timeout'), timeout);
     if (all !== true && final.size > 0) stop.abort('first');
     invocation.output.debug(`waiting for ${ids.join(', ')}`);
+    const handedOver = new Map<SessionId, Promise<void>>();
+    const handOver = (id: AgentId): Promise<void> => {
+      const session = sessionOf(id);
+      const begun = handedOver.get(session) ?? handOverWork(invocation, place, id);
+      handedOver.set(session, begun);
+      return begun;
+    };
     try {
       const waits = ids.map(async (id) => {
+        if (!stop.signal.aborted) await handOver(id);
         const view = await settled(place, id, stop.signal);
         if (view === undefined) return;
         final.set(id, view);

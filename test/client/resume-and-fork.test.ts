@@ -147,6 +147,28 @@ test.each([
   },
 );
 
+test('a root that has closed, and still leaves its rollout, comes back as soon as that is done', async () => {
+  const [writes, written] = [new Gate(), new Gate()];
+  const session = await worker().start({
+    script: lines({ root: [say('first')] }),
+    session: { rollout: true },
+    beforeRollout: () => {
+      writes.open();
+      return written.opened;
+    },
+  });
+  const root = cadre.get(session.id);
+  await root.wait();
+  const closing = root.close();
+  await writes.opened;
+  expect(await root.status()).toMatchObject({ closed: true });
+  const resumed = root.resume();
+  written.open();
+  await closing;
+  expect(await resumed).toMatchObject({ resumed: [session.id], status: 'completed', message: 'first' });
+  expect(await root.status()).toMatchObject({ closed: false });
+});
+
 test('an agent that never was can neither be resumed nor forked', async () => {
   const agent = cadre.get(newRootId(Date.now(), Math.random));
   await expect(agent.resume()).rejects.toMatchObject({ code: 'agent_not_found' });

@@ -147,8 +147,24 @@ describe('a session that is closed', () => {
     },
   );
 
+  test.concurrent.each(['fork', 'resume'])(
+    'is left as it is where the text to %s it with is blank',
+    async (command) => {
+      const cwd = home.newFolder(`blank-${command}`);
+      const refused = await home.run([command, id, '  ', '--json'], { cwd });
+      expect(refused.code).toBe(2);
+      expect(failureOf(refused).error).toMatchObject({ code: 'usage' });
+      expect(await home.json<AgentView>(['status', id])).toMatchObject({ closed: true });
+      // No session was begun in this folder.
+      expect((await home.run(['status', '--last'], { cwd })).code).not.toBe(0);
+    },
+  );
+
   test.concurrent('has no children that never were', async () => {
-    expect(await fails(home, ['status', `${id}/worker-1`])).toMatchObject({ code: 3 });
+    const ended = await home.run(['status', `${id}/worker-1`, '--json']);
+    expect(ended.code).toBe(3);
+    // The session itself is known: it need not be brought back.
+    expect(failureOf(ended).error.hint).not.toContain('rollout');
   });
 });
 
@@ -161,6 +177,13 @@ async function abandoned(name: string): Promise<{ id: string; cwd: string }> {
   running.child.kill('SIGKILL');
   await running.ended;
   return { id, cwd };
+}
+
+/** What cannot be removed is still open: whoever has worked for it has left too early. */
+function untilRemoved(id: string): Promise<void> {
+  return expect
+    .poll(async () => (await home.run(['rm', id])).code, { timeout: 60_000, interval: 1_000 })
+    .toBe(0);
 }
 
 describe('a session that nobody works for', () => {
@@ -182,10 +205,29 @@ describe('a session that nobody works for', () => {
     expect(sent.code).toBe(0);
     expect(sent.stderr).toMatch(/nobody works for .*cadre attach/s);
 
-    // Whoever waits works for it.
+    // Who waits has it worked for, and leaves nothing half done.
     writeFileSync(join(cwd, 'stop'), '');
     const waited = await home.json<{ status: Record<string, unknown> }>(['wait', id, '--timeout', '90']);
     expect(waited.status[id]).toEqual({ completed: 'the last I heard: are you there?' });
+    await untilRemoved(id);
+  });
+
+  test.concurrent('goes on in the background where somebody calls tools in it, each of whom gets the own answer', async () => {
+    const { id, cwd } = await abandoned('called');
+    const [active, plan] = await Promise.all([
+      home.run(['call', 'list_active_agents', '{}', '--agent', id, '--json']),
+      home.run(['call', 'list_agents', '{}', '--agent', id, '--json']),
+    ]);
+    expect(JSON.parse(active.stdout)).toMatchObject({ tool: 'list_active_agents', success: true });
+    expect(JSON.parse(active.stdout).output).toContain('slots');
+    expect(JSON.parse(plan.stdout)).toMatchObject({ tool: 'list_agents', success: true });
+    expect(JSON.parse(plan.stdout).output).not.toContain('slots');
+    expect(active.stderr + plan.stderr).toMatch(/a worker in the background goes on/);
+    writeFileSync(join(cwd, 'stop'), '');
+    await expect
+      .poll(async () => (await home.json<AgentView>(['status', id])).status, { timeout: 90_000 })
+      .toBe('completed');
+    await untilRemoved(id);
   });
 
   test.concurrent('can be interrupted and closed', async () => {

@@ -20,7 +20,6 @@ test('a note is trimmed, and cleared by blank text', () => {
 const borders = [
   ['the update', setNoteSchema, (note: string) => ({ note })],
   ['the tool', setThreadNoteArguments, (note: string) => ({ id: 'x', note })],
-  ['a spawn', spawnAgentArguments, (thread_note: string) => ({ message: 'x', thread_note })],
 ] as const;
 
 test.each(borders)(
@@ -36,6 +35,11 @@ test.each(borders)(
     expect(refusal('x'.repeat(1_200_000))).toMatch(/note: too long: 1,200,000 characters, of 1,000 at most$/);
   },
 );
+
+test('a spawn is not refused for its note, which is looked at when the agent is there', () => {
+  const parsed = spawnAgentArguments.safeParse({ message: 'x', thread_note: 'x'.repeat(1_001) });
+  expect(parsed.success).toBe(true);
+});
 
 test('one that no agent can have sent is no mail', () => {
   expect(mailSchema.safeParse({ type: 'note', note: 'x'.repeat(1_001) }).success).toBe(false);

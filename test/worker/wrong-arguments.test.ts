@@ -118,3 +118,27 @@ test('a task in any wrong shape is refused as such, and nobody is started', asyn
   expect(slots?.used).toBe(0);
   expect(await typesOf(session, 'root')).not.toContain('agent.spawn.begin');
 });
+
+test('a spawn whose note is too long is none of them: the agent has the usual one, and a warning says why', async () => {
+  const session = await start({
+    settings: { working_directory: tmpdir() },
+    cast: {
+      root: [
+        {
+          calls: [{ name: 'spawn_agent', arguments: { message: 'x', thread_note: 'y'.repeat(1_001) } }],
+        },
+        { calls: [{ name: 'wait', arguments: { ids: ['default-1'] } }] },
+        { text: 'ok' },
+      ],
+      'default-1': [{ text: 'done' }],
+    },
+  });
+  expect(await session.root.wait()).toMatchObject({ status: 'completed', message: 'ok' });
+  expect((await session.agent('default-1').status()).note).toContain('agent_type=default');
+  const warnings = (await eventsOf(session, 'root')).filter(({ type }) => type === 'warning');
+  expect(warnings).toEqual([
+    expect.objectContaining({
+      text: expect.stringMatching(/default-1 keeps the usual note.*1,001 characters/),
+    }),
+  ]);
+});

@@ -388,17 +388,26 @@ describe.concurrent('a wait', () => {
     ]);
   });
 
-  test('for all answers an unknown id at once also while others still work', async () => {
+  test('for all waits for those that are known, and tells of one that is not', async () => {
+    const works = new Gate();
     const session = await worker().start({
       script: lines({
         root: [spawn('works', 'done'), wait(['default-2']), wait(IDS, { mode: 'all' }), say('ok')],
-        'default-1': [never],
+        'default-1': [() => works.opened.then(() => say('at last'))],
         'default-2': [say('done')],
       }),
     });
+    await expect
+      .poll(() => session.status(), { timeout: 30_000 })
+      .toMatchObject({ step: 3, waiting_for: 'agents' });
+    works.open();
     await session.untilFinal();
     expect(outputs(await session.items(), 'wait').at(-1)).toEqual({
-      status: { [session.idOf('default-2')]: { completed: 'done' }, nobody: 'not_found' },
+      status: {
+        [session.idOf('default-1')]: { completed: 'at last' },
+        [session.idOf('default-2')]: { completed: 'done' },
+        nobody: 'not_found',
+      },
       timed_out: false,
     });
   });

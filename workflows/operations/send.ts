@@ -45,7 +45,11 @@ function requireReceiver(agent: AgentState, receiver: AgentId, interrupt: boolea
   // Whoever may not stop an agent may not do so by the way.
   if (interrupt && receiver !== agent.id) requireBelow(agent, receiver, 'interrupt');
   if (receiver === agent.id) {
-    throw new Refused({ code: 'not_permitted', message: 'an agent cannot send input to itself' });
+    throw new Refused({
+      code: 'not_permitted',
+      message: 'an agent cannot send input to itself',
+      hint: 'Send it to another agent (list_agents), or go on with it yourself.',
+    });
   }
   if (agent.children.get(receiver)?.closed === true) throw closed(receiver);
 }

@@ -98,15 +98,19 @@ async function whom(
   const ids = [...new Set([...resolved.values()].filter((id) => id !== undefined))];
   const unknown = [...resolved].filter(([, id]) => id === undefined).map(([reference]) => reference);
   if (ids.includes(agent.id)) {
-    throw new Refused({ code: 'not_permitted', message: 'an agent cannot wait for itself' });
+    throw new Refused({
+      code: 'not_permitted',
+      message: 'an agent cannot wait for itself',
+      hint: 'Wait for agents that you have spawned (list_agents).',
+    });
   }
   return { ids, unknown };
 }
 
 function isSatisfied(agent: AgentState, ids: AgentId[], someUnknown: boolean, mode: 'any' | 'all'): boolean {
   const settled = ids.filter((id) => agent.children.hasSettled(id));
-  // One that does not exist never comes to an end: it is told at once, with whoever has come to one by then.
-  if (mode === 'all') return someUnknown || settled.length === ids.length;
+  // To be unknown is final: of one that does not exist nothing will ever be heard.
+  if (mode === 'all') return settled.length === ids.length;
   return settled.length > 0 || someUnknown;
 }
 
