@@ -22,6 +22,7 @@ import {
 } from '../protocol/index.ts';
 import { isStillThere } from '../protocol/lives.ts';
 import { AgentLine } from './agent-line.ts';
+import { checkedContent } from './checked.ts';
 import { closeBelow } from './close-below.ts';
 import { asEnded, withoutLost } from './ended-view.ts';
 import { startFork } from './fork.ts';
@@ -137,6 +138,7 @@ export class AgentHandle implements Agent {
   }
 
   async resume({ recursive = false, input, ...from }: ResumeOptions = {}): Promise<ResumeResult> {
+    if (input !== undefined) checkedContent(input, 'input');
     const back = await bringBack(this.#client, this.id, recursive, from);
     const { submission_id } = input === undefined ? {} : await this.send(input);
     const { status, message } = await this.status();

@@ -1,6 +1,5 @@
 import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import type { z } from 'zod';
 import { dataConverter } from '../codec/index.ts';
 import {
   type AgentId,
@@ -11,17 +10,16 @@ import {
   type ConnectOptions,
   type Decision,
   type DecisionAnswer,
-  explain,
   type KeyRing,
   newRootId,
   noteSchema,
   plainText,
   sessionSettingsSchema,
   TASK_SHOWN,
-  textMessage,
 } from '../protocol/index.ts';
 import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentHandle } from './agent-handle.ts';
+import { checked, checkedContent } from './checked.ts';
 import { decideApproval } from './decide.ts';
 import { translate } from './errors.ts';
 import { listAgents } from './list.ts';
@@ -102,7 +100,7 @@ export class CadreClient {
       session.search_attributes = await this.knownSearchAttributes();
     }
     session.rollout ??= true;
-    const content = typeof options.task === 'string' ? textMessage(options.task).content : options.task;
+    const content = checkedContent(options.task, 'task');
     const identity: AgentIdentity = {
       agent_id: id,
       session_id: id,
@@ -211,10 +209,4 @@ export class CadreClient {
   async close(): Promise<void> {
     await this.#client.connection.close();
   }
-}
-
-function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw new CadreError('invalid_arguments', `${what}: ${explain(result.error)}`);
 }

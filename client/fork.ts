@@ -12,10 +12,10 @@ import {
   sessionOf,
   settledLength,
   TASK_SHOWN,
-  textMessage,
   WORKFLOW_TYPE,
 } from '../protocol/index.ts';
 import { AgentLine } from './agent-line.ts';
+import { checkedContent } from './checked.ts';
 import { translate } from './errors.ts';
 import { lastLife } from './resume.ts';
 import { startRoot } from './start-workflow.ts';
@@ -34,6 +34,8 @@ export async function startFork(
   id: AgentId,
   options: ForkOptions,
 ): Promise<number> {
+  const { input } = options;
+  const content = input === undefined ? undefined : checkedContent(input, 'input');
   const line = new AgentLine(client, of);
   const { type, runId: newest, taskQueue } = await line.describe();
   if (type !== WORKFLOW_TYPE) {
@@ -43,8 +45,6 @@ export async function startFork(
   const to = await itemsCarried(line, runId, options.beforeMessage);
   const { settings, identity } = snapshot;
   const session = await new AgentLine(client, sessionOf(of)).query<SessionSettings>(QUERIES.session);
-  const { input } = options;
-  const content = typeof input === 'string' ? textMessage(input).content : input;
   // What carries nothing along has nothing of that task.
   const task = options.task ?? (content === undefined ? (to === 0 ? '' : identity.task) : plainText(content));
   const start: AgentInput = {

@@ -128,6 +128,25 @@ test('below a closed root nothing is resumed: the error names the root; below an
   expect((await child.resume()).resumed).toEqual([]);
 });
 
+test.each([
+  ['blank', '  '],
+  ['no parts', []],
+  ['too large', 'x'.repeat(1_100_000)],
+])(
+  'with an input that no agent would take (%s) nothing comes back, and nothing is forked or started',
+  async (_, input) => {
+    const { root } = await closedSession();
+    const refused = { code: 'invalid_arguments', message: expect.stringMatching(/^(input|task): /) };
+    await expect(root.resume({ input })).rejects.toMatchObject(refused);
+    expect(await root.describe()).toMatchObject({ closed: true });
+    const id = newRootId(Date.now(), Math.random);
+    await expect(root.fork({ id, input })).rejects.toMatchObject(refused);
+    const settings = { model: 'm', provider: 'openai', working_directory: '/' };
+    await expect(cadre.start({ id, task: input, queue: 'q', settings })).rejects.toMatchObject(refused);
+    await expect(cadre.get(id).status()).rejects.toMatchObject({ code: 'agent_not_found' });
+  },
+);
+
 test('an agent that never was can neither be resumed nor forked', async () => {
   const agent = cadre.get(newRootId(Date.now(), Math.random));
   await expect(agent.resume()).rejects.toMatchObject({ code: 'agent_not_found' });
