@@ -57,7 +57,8 @@ export function withRealWorker(
     const usual = { address, queue, stateDir: '/nowhere', environment: {}, graceMs: 1_000 };
     worker = await createWorker({ ...usual, ...choices });
     cadre = await CadreClient.connect({ address });
-  });
+    // From source the workflows are bundled for each of its queues, which takes a busy machine its time.
+  }, 180_000);
   afterAll(async () => {
     await worker.stop();
     await cadre.close();
