@@ -23,6 +23,13 @@ export function seconds(text: string): number {
   return Math.max(1, Math.round(value * 1_000));
 }
 
+/** How many a second, such as `5` or `0.5`. */
+export function rate(text: string): number {
+  const value = Number(text);
+  if (/^\d*\.?\d+$/.test(text) && value > 0) return value;
+  throw new InvalidArgumentError('It has to be a number above 0.');
+}
+
 /** For options that may be given several times. */
 export function collect(text: string, before: string[] = []): string[] {
   return [...before, text];

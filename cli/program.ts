@@ -7,6 +7,7 @@ import {
   naturalNumber,
   portNumber,
   positiveInteger,
+  rate,
   seconds,
 } from './option-values.ts';
 
@@ -58,6 +59,7 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     .addOption(
       new Option('-a, --approval <policy>', 'approval policy').choices(['untrusted', 'on-request', 'never']),
     )
+    .option('--host <name>', 'with --queue: live on that host, whose workers do all of its work')
     .option('-i, --image <file>', 'image to look at; may be repeated', collect)
     .option('-o, --output <file>', 'write the answer to a file, too')
     .option('--output-schema <file>', 'JSON schema that the answer has to follow')
@@ -242,6 +244,17 @@ export function createProgram(version: string, started: (run: Run) => void): Com
       'told to stop, it gives what runs this time to finish (default: 10)',
       seconds,
     )
+    .option(
+      '--host [name]',
+      'also work for sessions that live on this host (default: the name of the machine)',
+    )
+    .option(
+      '--models <provider>',
+      'also make model calls that have a queue of their own; may be repeated',
+      collect,
+    )
+    .option('--rate <n>', 'with --models: so many calls a second, by all workers together', rate)
+    .option('--no-agents', 'with --models: make these calls, and do nothing else')
     .option('--deployment <name>', 'with --build-id: a versioned worker of this Worker Deployment')
     .option('--build-id <id>', 'its build: sessions stay with the build that they began on')
     .addOption(

@@ -33,6 +33,7 @@ export interface SessionChoices {
  */
 export function agentSettingsOf({ config, provider, model, role, cwd }: SessionChoices): AgentSettings {
   const { dialect, profile: _profile, ...limits } = config.agents;
+  const { temporal } = config;
   // An agent of another one would silently have no tools for sub-agents.
   if (dialect !== 'collab') {
     throw new CadreError(
@@ -55,6 +56,7 @@ export function agentSettingsOf({ config, provider, model, role, cwd }: SessionC
     tool_policy: { allow: [], deny: [] },
     limits,
     model_retry_ms: config.model_retry_ms,
+    ...(temporal.task_queue !== undefined && temporal.model_queue === true ? { model_queue: true } : {}),
   };
 }
 

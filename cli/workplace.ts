@@ -1,7 +1,14 @@
 import { isMissing } from '../client/is-missing.ts';
 import type { Agent } from '../client/types.ts';
 import { missingKeyHint } from '../protocol/encryption.ts';
-import { type AgentId, CadreError, isAgentId, type SessionId, sessionOf } from '../protocol/index.ts';
+import {
+  type AgentId,
+  CadreError,
+  isAgentId,
+  type SessionId,
+  sessionOf,
+  workerCommand,
+} from '../protocol/index.ts';
 import { ownRollouts, Rollouts } from '../rollout/rollouts.ts';
 import { cadreHome, ensureFolder } from '../server/home.ts';
 import { loadKeys } from './config/encryption.ts';
@@ -226,7 +233,7 @@ export class Workplace {
     throw new CadreError('no_worker', `Nobody works for the queue ${queue}, so nobody can answer.`, {
       hint: queue.startsWith(LOCAL)
         ? 'It is a local session of another person or machine: `cadre attach` or `cadre worker` there works for it.'
-        : `Start a worker: cadre worker --queue ${queue}`,
+        : `Start a worker: ${workerCommand(queue)}`,
       retryable: true,
     });
   }

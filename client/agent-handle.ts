@@ -242,11 +242,12 @@ export class AgentHandle implements Agent {
   }
 
   async describe(): Promise<AgentDescription> {
-    const { taskQueue, status, runId, raw } = await this.#line.describe();
+    const { taskQueue, status, runId, raw, memo } = await this.#line.describe();
     const closed = !isStillThere(status.name);
     const streaming = await streamingOf(raw, this.#keys);
     return {
       queue: taskQueue,
+      ...(typeof memo?.model_queue === 'string' ? { model_queue: memo.model_queue } : {}),
       closed,
       run_id: runId,
       retries: await retriesOf(raw, this.#keys),

@@ -30,6 +30,7 @@ import { knownSearchAttributes, registerSearchAttributes } from './search-attrib
 import { startRoot } from './start-workflow.ts';
 import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
 
+const { TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW } = proto.temporal.api.enums.v1.TaskQueueType;
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
 const CONNECT_TIMEOUT = '5 seconds';
 /** As the SDK means it to be. gRPC's own 4 MiB are less than a page of a long list, or of a history, may take. */
@@ -173,13 +174,17 @@ export class CadreClient {
     return exportSession(this.#client, id, rollouts);
   }
 
-  /** Whether a worker has asked for work on the queue within the last five minutes; it may have ended since. */
-  async hasWorkers(queue: string): Promise<boolean> {
+  /**
+   * Whether a worker has asked for work on the queue within the last five minutes; it may have ended since.
+   *
+   * @param of `agents`, or the model calls of a queue that is for them alone
+   */
+  async hasWorkers(queue: string, of: 'agents' | 'models' = 'agents'): Promise<boolean> {
     try {
       const { pollers } = await this.#client.workflowService.describeTaskQueue({
         namespace: this.namespace,
         taskQueue: { name: queue },
-        taskQueueType: proto.temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        taskQueueType: of === 'agents' ? TASK_QUEUE_TYPE_WORKFLOW : TASK_QUEUE_TYPE_ACTIVITY,
       });
       return (pollers ?? []).length > 0;
     } catch (error) {

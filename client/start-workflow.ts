@@ -4,6 +4,7 @@ import {
   type AgentInput,
   CadreError,
   LARGE_MESSAGE_HINT,
+  modelQueue,
   searchAttributesOf,
   sizeProblem,
   WORKFLOW_TYPE,
@@ -20,12 +21,13 @@ export async function startRoot(client: Client, queue: string, input: AgentInput
   if (problem !== undefined) {
     throw new CadreError('invalid_arguments', `The task is ${problem}.`, { hint: LARGE_MESSAGE_HINT });
   }
+  const models = settings.model_queue === true ? { model_queue: modelQueue(queue, settings.provider) } : {};
   await client.workflow.start(WORKFLOW_TYPE, {
     workflowId: identity.agent_id,
     taskQueue: queue,
     args: [input],
     workflowIdReusePolicy: restore?.kind === 'resume' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
-    memo: { task: identity.task, note: note ?? null, source: identity.source.kind },
+    memo: { task: identity.task, note: note ?? null, source: identity.source.kind, ...models },
     typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
       typeof value === 'number'
         ? { key: defineSearchAttributeKey(name, SearchAttributeType.INT), value }

@@ -21,7 +21,7 @@ import type { Rollouts } from '../rollout/rollouts.ts';
 
 export interface StartOptions {
   task: string | ContentPart[];
-  /** The task queue whose workers run the session. */
+  /** The task queue whose workers run the session; `hostQueue(queue, host)` for one that lives on a host. */
   queue: string;
   /** `model`, `provider` and `working_directory` at least; the rest has the contract's defaults. */
   settings: AgentSettingsInput;
@@ -151,6 +151,8 @@ export interface Retry {
 /** What Temporal's server knows of an agent without asking it. */
 export interface AgentDescription {
   queue: string;
+  /** At a root whose session hands its model calls out: the queue that they go to. */
+  model_queue?: string;
   closed: boolean;
   run_id: string;
   retries: Retry[];

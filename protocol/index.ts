@@ -22,6 +22,7 @@ export * from './messages.ts';
 export * from './model-retry.ts';
 export * from './note.ts';
 export * from './orphans.ts';
+export * from './queues.ts';
 export * from './reasoning-efforts.ts';
 export * from './rehearsal.ts';
 export * from './restore.ts';

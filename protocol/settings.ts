@@ -132,6 +132,8 @@ export const agentSettingsSchema = z.strictObject({
     .prefault({}),
   /** How long failing model calls are tried again, in ms. */
   model_retry_ms: z.int().nonnegative().max(MODEL_RETRY_MAX_MS).default(600_000),
+  /** Its model calls go to a queue of their own (`modelQueue`), and so do those of all agents below it. */
+  model_queue: z.boolean().optional(),
 });
 export type AgentSettings = z.infer<typeof agentSettingsSchema> & {
   presented?: Presented;

@@ -8,8 +8,9 @@ import {
 } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { dataConverter } from '../codec/index.ts';
-import { CadreError, type ConnectOptions } from '../protocol/index.ts';
+import { CadreError, type ConnectOptions, hostQueue, modelQueue } from '../protocol/index.ts';
 import { Rollouts } from '../rollout/rollouts.ts';
+import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
 import type { CadreWorker, WorkerOptions, WorkerVersion } from './types.ts';
@@ -29,6 +30,9 @@ const FORCE_MS = 5_000;
 const WORKFLOW_TASKS = 8;
 const WORKFLOW_POLLS = 4;
 
+/** What the SDK warns of where a queue is for model calls alone. */
+const NO_AGENTS = 'No workflows registered';
+
 type Log = (line: string) => void;
 /** Where the one runtime of this process logs to; undefined before it is installed. */
 let log: Log | undefined;
@@ -42,6 +46,7 @@ function installRuntime(to: Log): void {
     shutdownSignals: [],
     // What goes wrong for an agent is told by its events and errors; this is for whoever looks into the SDK.
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      if (message.startsWith(NO_AGENTS)) return;
       const error = meta?.error instanceof Error ? `: ${meta.error.message}` : '';
       log?.(`${level} ${message}${error}`);
     }),
@@ -50,53 +55,104 @@ function installRuntime(to: Log): void {
 }
 
 /**
- * Starts a worker that runs agents, their model calls and their tools on one task queue.
+ * Starts a worker that runs agents, their model calls and their tools on one task queue, and on those that go with it.
  *
  * @throws CadreError `temporal_unreachable` when nothing answers at the address, `config_invalid` when there is no such
- * namespace
+ * namespace, `invalid_arguments` for what is no name of a host
  */
 export async function createWorker(options: WorkerOptions): Promise<CadreWorker> {
   installRuntime(options.onLog ?? (() => {}));
-  const { namespace = 'default', graceMs = GRACE_MS } = options;
+  const { namespace = 'default', queue, agents = true, workflowsOnly = false } = options;
+  const { host, models = { providers: [] } } = options;
+  const agentQueues = [queue, ...(host === undefined ? [] : [hostQueue(queue, host)])];
+  if (!agents && models.providers.length === 0) {
+    throw new CadreError(
+      'invalid_arguments',
+      'A worker without agents has to name the providers of its models.',
+    );
+  }
+  const modelQueues = models.providers.map((provider) => modelQueue(queue, provider));
   const connection = options.connection ?? (await connect(options));
   const client = new Client({ connection, namespace, dataConverter: dataConverter(options.encryption) });
-  const worker = await Worker.create({
-    connection,
-    namespace,
-    taskQueue: options.queue,
-    ...workflowCode(options.encryption !== undefined),
-    ...(options.workflowsOnly === true ? {} : { activities: activities(options, client) }),
-    ...versioning(options.version),
-    dataConverter: dataConverter(options.encryption),
-    maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
-    defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
-    shutdownGraceTime: graceMs,
-    shutdownForceTime: graceMs + FORCE_MS,
-    maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS,
-    maxConcurrentWorkflowTaskPolls: WORKFLOW_POLLS,
-    maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
-  }).catch(async (error: unknown) => {
+  // One set for all queues: what one call has read, the next one knows, wherever it comes from.
+  const all = activities(options, client);
+  const usual = { connection, namespace, ...usualOptions(options) };
+  const polled: SdkWorkerOptions[] = [
+    ...(agents ? agentQueues : []).map((taskQueue) => ({
+      ...usual,
+      ...agentOptions(options),
+      ...(workflowsOnly ? {} : { activities: all }),
+      taskQueue,
+    })),
+    ...modelQueues.map((taskQueue) => ({
+      ...usual,
+      ...rateOf(models),
+      activities: { model: all.model },
+      taskQueue,
+    })),
+  ];
+  const workers = await createAll(polled).catch(async (error: unknown) => {
     if (options.connection === undefined) await connection.close();
     throw translated(error, namespace);
   });
-  const { queue } = options;
   const stopped = new AbortController();
   const sweeper = new Sweeper({ client, queue, log: (line) => options.onLog?.(`WARN ${line}`) });
-  // Who only answers does not work for the queue.
-  const sweeping = options.workflowsOnly === true ? undefined : sweeper.run(stopped.signal);
-  const done = worker.run().finally(async () => {
+  // Who only answers, or asks models, does not work for the queue.
+  const sweeping = agents && !workflowsOnly ? sweeper.run(stopped.signal) : undefined;
+  const together = runTogether(workers);
+  const done = together.done.finally(async () => {
     stopped.abort();
     await sweeping;
     if (options.connection === undefined) await connection.close();
   });
   return {
     queue,
+    queues: polled.map(({ taskQueue }) => taskQueue),
     done,
     async stop() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
+      together.stop();
       await done;
     },
   };
+}
+
+/** What holds for every queue. */
+function usualOptions({ graceMs = GRACE_MS, encryption, version }: WorkerOptions) {
+  return {
+    ...versioning(version),
+    dataConverter: dataConverter(encryption),
+    maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
+    defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
+    shutdownGraceTime: graceMs,
+    shutdownForceTime: graceMs + FORCE_MS,
+  } satisfies Partial<SdkWorkerOptions>;
+}
+
+function agentOptions({ encryption, maxCachedWorkflows = 500 }: WorkerOptions) {
+  return {
+    ...workflowCode(encryption !== undefined),
+    maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS,
+    maxConcurrentWorkflowTaskPolls: WORKFLOW_POLLS,
+    maxCachedWorkflows,
+  } satisfies Partial<SdkWorkerOptions>;
+}
+
+function rateOf({ perSecond }: NonNullable<WorkerOptions['models']>) {
+  return perSecond === undefined ? {} : { maxTaskQueueActivitiesPerSecond: perSecond };
+}
+
+/** All of them or none: one that was made and never ran would hold the connection. */
+async function createAll(polled: readonly SdkWorkerOptions[]): Promise<Worker[]> {
+  const workers: Worker[] = [];
+  try {
+    for (const each of polled) workers.push(await Worker.create(each));
+    return workers;
+  } catch (error) {
+    const unused = runTogether(workers);
+    unused.stop();
+    await unused.done.catch(() => {});
+    throw error;
+  }
 }
 
 /** Pinned: code that asks for other things than before never meets a history that it has not written. */

@@ -68,7 +68,9 @@ export class Sweeper {
 
   async #running(): Promise<AgentId[]> {
     const { client, queue } = this.#options;
-    const terms = [`TaskQueue = "${queue}"`, `WorkflowType = "${WORKFLOW_TYPE}"`, STILL_RUNS];
+    // Those of a host too, which may be gone for good.
+    const lives = `(TaskQueue = "${queue}" OR TaskQueue STARTS_WITH "${queue}@")`;
+    const terms = [lives, `WorkflowType = "${WORKFLOW_TYPE}"`, STILL_RUNS];
     const ids: AgentId[] = [];
     for await (const { workflowId } of client.workflow.list({ query: terms.join(' AND ') })) {
       ids.push(workflowId as AgentId);

@@ -19,6 +19,15 @@ export interface WorkerOptions extends ConnectOptions {
   rollouts?: string;
   /** Where keys are found (`env_key`); default: process.env. Never sent anywhere. */
   environment?: Readonly<Record<string, string | undefined>>;
+  /** The host that it is: it also works for the sessions of the queue that live there whole (`hostQueue`). */
+  host?: string;
+  /**
+   * Also makes the model calls to these providers that sessions of the queue hand out (`model_queue`). `perSecond` holds
+   * for each provider, and for all workers together: give all of them the same.
+   */
+  models?: { providers: readonly string[]; perSecond?: number };
+  /** false: it makes the model calls of `models`, and does nothing else. */
+  agents?: boolean;
   /** A team's own tools, beside the built-in ones. */
   tools?: Tool[];
   /** Default: an unversioned worker, which takes whatever no versioned one is for. */
@@ -29,13 +38,15 @@ export interface WorkerOptions extends ConnectOptions {
   graceMs?: number;
   /** Told of warnings and errors of the Temporal SDK, a line each. */
   onLog?: (line: string) => void;
-  /** Most agents and activities at work in this process. */
+  /** Most agents at work in this process, on each of the queues. */
   maxCachedWorkflows?: number;
 }
 
-/** A worker of one task queue: runs from `createWorker` on until `stop`. */
+/** A worker of one task queue, and of those that go with it: runs from `createWorker` on until `stop`. */
 export interface CadreWorker {
   readonly queue: string;
+  /** All that it polls. */
+  readonly queues: readonly string[];
   /** Settles when the worker has stopped; rejects when it failed. */
   readonly done: Promise<void>;
   /** Drains: running activities get `graceMs` of the options to end, then are cancelled. */

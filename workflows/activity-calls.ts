@@ -4,6 +4,7 @@ import {
   ActivityFailure,
   isCancellation,
   scheduleActivity,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { counted } from '../protocol/counted.ts';
 import { ERROR_CODES } from '../protocol/errors.ts';
@@ -37,6 +38,7 @@ import type {
   Wire,
 } from '../protocol/index.ts';
 import { MODEL_RETRY_FIRST_MS, MODEL_RETRY_MOST_MS, modelRetryWaitMs } from '../protocol/model-retry.ts';
+import { modelQueue } from '../protocol/queues.ts';
 
 /** A worker beats every 250 ms; one that is silent this long is taken for dead. */
 const HEARTBEAT_TIMEOUT = '15 seconds';
@@ -59,7 +61,9 @@ export function callModel(
   settings: AgentSettings,
   summary: string,
 ): Promise<ModelAnswer> {
+  const { model_queue: handsOut = false, provider } = settings;
   return scheduleActivity<ModelAnswer>('model', [request], {
+    ...(handsOut ? { taskQueue: modelQueue(workflowInfo().taskQueue, provider) } : {}),
     startToCloseTimeout: MODEL_TIMEOUT,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: ActivityCancellationType.TRY_CANCEL,

@@ -1,8 +1,9 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import {
   CadreError,
+  hostQueue,
   newRootId,
   REHEARSAL_NOTICE,
   REHEARSAL_PROVIDER,
@@ -34,6 +35,7 @@ export interface RunOptions {
   cwd?: string;
   sandbox?: string;
   approval?: string;
+  host?: string;
   image?: string[];
   output?: string;
   outputSchema?: string;
@@ -55,18 +57,25 @@ export default async function run(
   const startedAt = Date.now();
   const { output, environment } = invocation;
   if (options.stream === true) requireLines(output);
-  const cwd = folderOf(resolve(options.cwd ?? invocation.cwd));
+  const cwd = workingFolder(options, invocation.cwd);
   const outputSchema = options.outputSchema === undefined ? undefined : readSchema(options.outputSchema);
   if (options.output !== undefined) checkWritable(resolve(options.output));
   const images = await Promise.all((options.image ?? []).map(imageOf));
   const { config } = await invocation.loadConfig(flagsOf(options), cwd);
+  const { task_queue: named } = config.temporal;
+  const queued = named === undefined ? undefined : queueOf(named, options.host);
+  if (queued === undefined && options.host !== undefined) {
+    throw new CadreError('usage', '--host belongs to a session with --queue.', {
+      hint: `cadre run --queue NAME --host ${options.host}`,
+    });
+  }
   const task = await readText(text, 'The task');
   const role = options.agent ?? 'default';
   const provider = chooseProvider(config, environment);
   // What is detached is answered later, by `cadre approve`; what prints JSON cannot ask meanwhile.
   const canAsk = options.detach === true || output.format === 'text';
   const asks = isAtTerminal() && canAsk && options.nonInteractive !== true;
-  const isQueued = config.temporal.task_queue !== undefined;
+  const isQueued = queued !== undefined;
   // The keys of a queued session are those of its workers.
   if (!isQueued) {
     requireKey(provider, environment);
@@ -80,7 +89,7 @@ export default async function run(
   holdOnClosedOutput();
   const place = await Workplace.open(invocation, config);
   const id = newRootId(Date.now(), Math.random);
-  const queue = config.temporal.task_queue ?? localQueue(id);
+  const queue = queued ?? localQueue(id);
   let serving: Serving | undefined;
   try {
     await place.files.write({
@@ -158,6 +167,15 @@ function flagsOf(options: RunOptions): Flag[] {
 function addressOf(config: LoadedConfig['config']): { address?: string; namespace?: string } {
   const { address, namespace } = config.temporal;
   return { ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) };
+}
+
+/** A session that lives on a host has its folder there, which need not be here, too. */
+function workingFolder({ cwd, host }: RunOptions, here: string): string {
+  return host !== undefined && cwd !== undefined && isAbsolute(cwd) ? cwd : folderOf(resolve(cwd ?? here));
+}
+
+function queueOf(queue: string, host: string | undefined): string {
+  return host === undefined ? queue : hostQueue(queue, host);
 }
 
 function folderOf(path: string): string {

@@ -11,6 +11,7 @@ import type { Output } from '../output.ts';
 import { nothingRuns } from '../serving/nothing-runs.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
 import { Serving } from '../serving/serving.ts';
+import { type Duties, dutiesOf } from '../worker-duties.ts';
 import { Workplace } from '../workplace.ts';
 
 interface WorkerCommandOptions {
@@ -20,6 +21,13 @@ interface WorkerCommandOptions {
   deployment?: string;
   buildId?: string;
   session?: SessionId;
+  /** true: the name of this machine. */
+  host?: string | true;
+  /** Providers whose model calls it makes. */
+  models?: string[];
+  /** Of these calls a second. */
+  rate?: number;
+  agents: boolean;
 }
 
 /** So long a call that is under way may go on when the worker is to stop. */
@@ -32,7 +40,9 @@ export default async function worker(
   options: WorkerCommandOptions,
 ): Promise<ExitCode> {
   const { config } = await invocation.loadConfig();
-  const version = versionOf(options, config.temporal.task_queue);
+  const { task_queue: named } = config.temporal;
+  const version = versionOf(options, named);
+  const duties = dutiesOf(options, named);
   const tools = options.tools === undefined ? [] : await loadTools(options.tools);
   const place = await Workplace.open(invocation, config);
   const stop = new AbortController();
@@ -42,11 +52,15 @@ export default async function worker(
   if (closed.aborted) stop.abort();
   else closed.addEventListener('abort', () => stop.abort(), { once: true });
   try {
-    const queue = config.temporal.task_queue;
     if (options.session !== undefined) await serveSession(place, options.session, stop.signal);
-    else if (queue !== undefined) {
+    else if (named !== undefined) {
       const graceMs = options.grace ?? GRACE_MS;
-      await serveQueue(invocation, place, { queue, tools, graceMs, ...version }, stop.signal);
+      await serveQueue(
+        invocation,
+        place,
+        { queue: named, tools, graceMs, ...version, ...duties },
+        stop.signal,
+      );
     } else await serveAllSessions(invocation, place, stop.signal);
     return EXIT.done;
   } finally {
@@ -78,10 +92,10 @@ async function untilNothingRuns(place: Workplace, session: SessionId, signal: Ab
 async function serveQueue(
   { output }: Invocation,
   place: Workplace,
-  options: { queue: string; tools: Tool[]; graceMs: number; version?: WorkerVersion },
+  options: { queue: string; tools: Tool[]; graceMs: number; version?: WorkerVersion } & Duties,
   signal: AbortSignal,
 ): Promise<void> {
-  const { queue, graceMs, version } = options;
+  const { graceMs, version } = options;
   const { createWorker } = await import('../../worker/create-worker.ts');
   const serving = await createWorker({
     ...place.link.connectOptions,
@@ -91,14 +105,16 @@ async function serveQueue(
     ...rolloutsOf(place),
     onLog: (line) => output.warn(line),
   });
-  output.info(`Working for the queue ${queue} at ${place.link.client.address}; Ctrl-C stops it.`);
+  const { queues } = serving;
+  const what = `the queue${queues.length === 1 ? '' : 's'} ${queues.join(', ')}`;
+  output.info(`Working for ${what} at ${place.link.client.address}; Ctrl-C stops it.`);
   if (version !== undefined) {
     const { deployment, buildId } = version;
     output.info(
       `It is build ${buildId} of ${deployment}. New sessions come to it once it is the current one: temporal worker deployment set-current-version --deployment-name ${deployment} --build-id ${buildId}`,
     );
   }
-  void tellMissingKeys(output, place, queue).catch(() => {});
+  void tellMissingKeys(output, place, queues).catch(() => {});
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   await Promise.race([stopped, serving.done]);
   output.info(`Stopping: what runs gets ${graceMs / 1_000} s to finish.`);
@@ -133,14 +149,14 @@ function rolloutsOf({ config: { rollouts } }: Workplace): { rollouts?: string } 
 const LOOKED_AT = 200;
 
 /** Agents of the queue that this worker cannot work for: they wait for one that has the key. */
-async function tellMissingKeys(output: Output, place: Workplace, queue: string): Promise<void> {
+async function tellMissingKeys(output: Output, place: Workplace, queues: readonly string[]): Promise<void> {
   const agents = await place.link.client.list({ limit: LOOKED_AT });
-  const sealed = agents.filter((agent) => agent.queue === queue && agent.missing_key !== undefined);
+  const sealed = agents.filter((agent) => queues.includes(agent.queue) && agent.missing_key !== undefined);
   const [first] = sealed;
   if (first === undefined) return;
   const keys = [...new Set(sealed.map((agent) => agent.missing_key))].join(', ');
   output.warn(
-    `${sealed.length} open agents of ${queue}, such as ${first.agent_id}, are sealed with keys that are not here (${keys}): they wait for a worker that has them. Add them to what [encryption] of the configuration names.`,
+    `${sealed.length} open agents of ${first.queue}, such as ${first.agent_id}, are sealed with keys that are not here (${keys}): they wait for a worker that has them. Add them to what [encryption] of the configuration names.`,
   );
 }
 

@@ -85,6 +85,10 @@ const settings = {
         .optional(),
       namespace: name.optional(),
       task_queue: name.optional().describe('Sessions go to the workers of this queue'),
+      model_queue: z
+        .boolean()
+        .optional()
+        .describe('Their model calls go to a queue of their own, see `cadre worker --models`'),
       tls: tlsSchema.optional(),
       api_key: name.optional(),
     })

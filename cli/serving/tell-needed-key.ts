@@ -1,3 +1,4 @@
+import { workerCommand } from '../../protocol/queues.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Workplace } from '../workplace.ts';
 
@@ -6,6 +7,6 @@ export function tellNeededKey({ output }: Invocation, place: Pick<Workplace, 'li
   const { encryption: ring } = place.link.connectOptions;
   if (ring === undefined) return;
   output.info(
-    `It is sealed with the key ${ring.current}: the workers of ${queue} need that in their [encryption], too. Without it nothing happens; \`cadre worker --queue ${queue}\` says at its start what it cannot open.`,
+    `It is sealed with the key ${ring.current}: the workers of ${queue} need that in their [encryption], too. Without it nothing happens; \`${workerCommand(queue)}\` says at its start what it cannot open.`,
   );
 }

@@ -89,3 +89,10 @@ test('a task with images is text first, then each image by its path', () => {
     { type: 'local_image', path: '/b.png' },
   ]);
 });
+
+test('only a session of a queue hands its model calls out', () => {
+  const settings = (temporal: object) => agentSettingsOf(choices({ temporal }));
+  expect(settings({ task_queue: 'q', model_queue: true })).toMatchObject({ model_queue: true });
+  expect(settings({ model_queue: true })).not.toHaveProperty('model_queue');
+  expect(settings({ task_queue: 'q' })).not.toHaveProperty('model_queue');
+});

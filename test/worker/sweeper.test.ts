@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { hostQueue, newRootId } from '../../protocol/index.ts';
 import { Sweeper } from '../../worker/sweeper.ts';
 import { ended } from '../workflows/client-requests.ts';
 import { deepSession } from '../workflows/deep-session.ts';
@@ -82,4 +83,24 @@ test('who does not close in time is terminated', async () => {
   } finally {
     await worker().run();
   }
+});
+
+test('what lives on a host that is gone is looked for, too, and nothing of another queue', async () => {
+  const { client, queue } = worker();
+  const orphanOn = async (taskQueue: string) => {
+    const workflowId = `${newRootId(Date.now(), Math.random)}/worker-1`;
+    return client.workflow.start('agent', { workflowId, taskQueue, args: [] });
+  };
+  const [left, foreign] = [await orphanOn(hostQueue(queue, 'gone')), await orphanOn(`${queue}-2@gone`)];
+  await eventually(async () => {
+    const query = `TaskQueue STARTS_WITH "${queue}" AND ExecutionStatus = "Running"`;
+    expect((await client.workflow.count(query)).count).toBe(2);
+  });
+  const { sweeper: looking, lines } = sweeper(0);
+  await looking.sweep();
+  await looking.sweep();
+  expect(lines.at(-1)).toContain(`terminated ${left.workflowId}: `);
+  expect((await left.describe()).status.name).toBe('TERMINATED');
+  expect((await foreign.describe()).status.name).toBe('RUNNING');
+  await foreign.terminate('enough');
 });

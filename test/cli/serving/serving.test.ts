@@ -30,6 +30,7 @@ class FakeWorkers {
       });
       return {
         queue,
+        queues: [queue],
         done,
         stop: async () => {
           this.stopped++;
