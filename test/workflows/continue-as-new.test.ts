@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ItemsPage } from '../../protocol/index.ts';
 import { ensureServer, stopServer } from '../../server/index.ts';
+import { arrived, BURST, burst, heardOfBurst } from './burst.ts';
 import { ended, resumeBelow } from './client-requests.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
@@ -411,6 +412,25 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     expect(await session.untilFinal('default-1')).toMatchObject({ status: 'completed', message: 'heard' });
     expect(heard(await session.items('default-1')).slice(1)).toEqual(texts);
   });
+
+  test.each([0, 100, 400])(
+    'is a burst of 150 inputs, %i ms after the tool: each is delivered once, in order',
+    async (delay) => {
+      const { session, go } = await aboutToContinue(() => say('heard'));
+      go();
+      await untilActed(session);
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      expect(await burst(session, 'default-1')).toBe(BURST);
+      const untilHeard = async () =>
+        expect(heardOfBurst(await session.items('default-1'))).toHaveLength(BURST);
+      await eventually(untilHeard);
+      await session.untilFinal('default-1');
+      const expected = await arrived(worker, session, 'default-1');
+      expect(expected).toHaveLength(BURST);
+      expect(heardOfBurst(await session.items('default-1'))).toEqual(expected);
+      expect(await runsOf(session, 'default-1')).toBeGreaterThan(1);
+    },
+  );
 
   test.each([0, 200])('interrupts it all the same, %i ms after the tool', async (delay) => {
     const { session, go } = await aboutToContinue();
