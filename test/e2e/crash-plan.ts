@@ -16,7 +16,13 @@ export interface Plan {
   task: Task;
   /** Temporal is reached by an address, as if another machine ran it; else it is the embedded server. */
   isFar: boolean;
-  faults: (Fault & { afterMs: number })[];
+  faults: (Fault & When)[];
+}
+
+/** After so long, or so long after the next command has begun: the worst moment for one with effects. */
+export interface When {
+  afterMs: number;
+  inCommand: boolean;
 }
 
 /** What the sessions of the script answer, whatever happens to them. */
@@ -29,6 +35,8 @@ export type Task = keyof typeof ANSWERS;
 /** From a session's start to its end, and a little more: the first failure comes somewhere in it. */
 const RUN_MS = 7_000;
 const NEXT_MS = 9_000;
+/** Commands of the script take a little longer. */
+const COMMAND_MS = 600;
 const MOST_FAULTS = 3;
 const CUT_MS = { least: 500, most: 6_000 };
 
@@ -48,21 +56,23 @@ export function planFrom(random: () => number): Plan {
     ...(isFar ? (['cut off the server', 'cut off the server'] as const) : []),
   ];
   const faults = Array.from({ length: 1 + Math.floor(random() * MOST_FAULTS) }, (_, index) => {
-    const afterMs = between(0, index === 0 ? RUN_MS : NEXT_MS);
+    const inCommand = random() < 0.5;
+    const afterMs = between(0, inCommand ? COMMAND_MS : index === 0 ? RUN_MS : NEXT_MS);
+    const when = { afterMs, inCommand };
     const kind = one(kinds);
     switch (kind) {
       case 'kill server':
-        return { kind, afterMs, backAfterMs: between(0, 4_000) };
+        return { kind, ...when, backAfterMs: between(0, 4_000) };
       case 'cut off the model':
       case 'cut off the server':
         return {
           kind,
-          afterMs,
+          ...when,
           cut: one<CutKind>(['refused', 'silent']),
           forMs: between(CUT_MS.least, CUT_MS.most),
         };
       default:
-        return { kind, afterMs };
+        return { kind, ...when };
     }
   });
   return { task, isFar, faults };

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentId, Item, RolloutBody } from '../../protocol/index.ts';
@@ -109,6 +109,8 @@ export class StruckSession {
 
   async #strikeAll(): Promise<void> {
     for (const fault of this.#plan.faults) {
+      const begun = this.#begun();
+      while (fault.inCommand && this.#begun() === begun && !this.#over) await sleep(20);
       for (const end = Date.now() + fault.afterMs; Date.now() < end && !this.#over; ) await sleep(20);
       if (this.#over) return;
       this.struck.push(fault.kind);
@@ -117,6 +119,12 @@ export class StruckSession {
       });
       await this.#striking;
     }
+  }
+
+  /** How many commands have begun so far. */
+  #begun(): number {
+    const log = join(this.home.folder, 'effects.log');
+    return existsSync(log) ? readFileSync(log, 'utf8').split('begin ').length : 1;
   }
 
   async #strike(fault: Fault): Promise<void> {
