@@ -10,6 +10,7 @@ import { ended, resumeBelow } from './client-requests.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
+import { PATIENCE } from './patience.ts';
 import {
   call,
   heard,
@@ -30,7 +31,7 @@ import { expectSoundHistories } from './with-worker.ts';
 
 /** A server of its own that wants a new run after so few events. */
 const EVENTS = 40;
-vi.setConfig({ maxConcurrency: 10, testTimeout: 150_000 });
+vi.setConfig({ maxConcurrency: 10, testTimeout: 150_000 * PATIENCE });
 let home: string;
 let connections: Connections;
 let worker: ScriptedWorker;
