@@ -14,6 +14,8 @@ import type { SeenRequest } from '../support/wire-requests.ts';
 import { Gate } from '../workflows/gate.ts';
 
 const WORKER = fileURLToPath(new URL('./long-worker.ts', import.meta.url));
+/** Agents and conversations. */
+const CACHES = { all: [], one: ['2', '1'], none: ['0', '1'] };
 const SUMMARY = 'The conversation above has grown long';
 
 export interface LongOptions {
@@ -22,10 +24,12 @@ export interface LongOptions {
   marks: readonly number[];
   kind: OutputKind;
   /**
-   * The worker keeps the conversation of one agent, and another agent takes turns with the long one: each model call has
-   * to read its conversation again, and each task replays its agent.
+   * What the worker keeps in memory. Unless it is all, another agent takes turns with the long one. With `one` there is
+   * room for the conversation of one agent, so that each model call has to read its own again from the agent, which is
+   * kept. With `none` no agent is kept either, and each task and each question replays one: the SDK keeps none, or two
+   * and more.
    */
-  misses: boolean;
+  kept: 'all' | 'one' | 'none';
 }
 
 export interface LongFigures {
@@ -47,7 +51,7 @@ export interface LongFigures {
  *
  * @throws when the session does not end as its script says, or its model sees anything but the outputs in their order
  */
-export async function longConversation({ steps, marks, kind, misses }: LongOptions): Promise<LongFigures> {
+export async function longConversation({ steps, marks, kind, kept }: LongOptions): Promise<LongFigures> {
   const home = mkdtempSync(join(tmpdir(), 'cadre-long-home-'));
   const folder = mkdtempSync(join(tmpdir(), 'cadre-long-work-'));
   writeOutputs(folder, steps, kind);
@@ -55,7 +59,7 @@ export async function longConversation({ steps, marks, kind, misses }: LongOptio
   const connection = await Connection.connect({ address });
   const temporal = new Client({ connection });
   const cadre = await CadreClient.connect({ address });
-  const worker = spawn(process.execPath, [WORKER, address, 'long', home, ...(misses ? ['1'] : [])], {
+  const worker = spawn(process.execPath, [WORKER, address, 'long', home, ...CACHES[kept]], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(worker.stdout, 'data');
@@ -86,7 +90,7 @@ export async function longConversation({ steps, marks, kind, misses }: LongOptio
   const model = await startModelServer(async (request) => {
     model.requests.length = 0;
     const isLong = request.agent.id === long?.id;
-    if (misses) await turns.take(isLong ? 'long' : 'other');
+    if (kept !== 'all') await turns.take(isLong ? 'long' : 'other');
     if (isLong) {
       const answer = await answerLong(request, request.agent.id);
       if (answer.calls === undefined && taken === steps) turns.end();
@@ -116,7 +120,7 @@ export async function longConversation({ steps, marks, kind, misses }: LongOptio
   const begun = performance.now();
   try {
     long = await start();
-    const other = misses ? await start() : undefined;
+    const other = kept !== 'all' ? await start() : undefined;
     const { status, output } = await long.result();
     if (status !== 'completed' || output !== `read ${steps} outputs`)
       throw new Error(`it ended ${status}: ${output}`);

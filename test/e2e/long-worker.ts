@@ -1,19 +1,19 @@
 /**
- * A worker in a process of its own, so that its memory is its alone: `ADDRESS QUEUE CADRE_HOME [CONVERSATIONS]`. With the
- * last one it keeps so many conversations and no agent at all, as the SDK keeps either none or two and more.
+ * A worker in a process of its own, so that its memory is its alone: `ADDRESS QUEUE CADRE_HOME [AGENTS CONVERSATIONS]`, of
+ * which the last two say how many it keeps in memory.
  */
 const { createWorker } = (await import(
   new URL('../../dist/worker/index.js', import.meta.url).href
 )) as typeof import('../../worker/index.ts');
 
-const [address = '', queue = '', stateDir = '', conversations] = process.argv.slice(2);
+const [address = '', queue = '', stateDir = '', agents, conversations] = process.argv.slice(2);
 const worker = await createWorker({
   address,
   queue,
   stateDir,
-  ...(conversations === undefined
+  ...(agents === undefined
     ? {}
-    : { maxCachedWorkflows: 0, maxCachedConversations: Number(conversations) }),
+    : { maxCachedWorkflows: Number(agents), maxCachedConversations: Number(conversations) }),
   graceMs: 1_000,
   onLog: (line) => console.error(line),
 });
