@@ -379,7 +379,12 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     const session = await worker.start({
       script: lines({
         root: [spawn('x'), say('ok')],
-        'default-1': [...Array.from({ length: 4 }, () => call('look')), call('act'), last],
+        'default-1': [
+          ...Array.from({ length: 4 }, () => call('look')),
+          call('act'),
+          // On a slow machine what comes comes in several turns.
+          ...Array.from({ length: 160 }, () => last),
+        ],
       }),
       tools: { look: () => 'a file', act: () => gate.opened.then(() => 'done') },
     });
@@ -410,6 +415,8 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     go();
     await untilActed(session);
     for (const text of texts) await session.send(text, 'default-1');
+    const untilHeard = async () => expect(heard(await session.items('default-1'))).toHaveLength(1 + 4);
+    await eventually(untilHeard);
     expect(await session.untilFinal('default-1')).toMatchObject({ status: 'completed', message: 'heard' });
     expect(heard(await session.items('default-1')).slice(1)).toEqual(texts);
   });
