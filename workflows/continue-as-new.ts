@@ -1,9 +1,10 @@
 import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
-import type { AgentInput } from '../protocol/index.ts';
-import type { agent } from './agent.ts';
+import type { AgentInput, AgentResult } from '../protocol/index.ts';
 import type { AgentState } from './agent-state.ts';
 import type { AgentCarry } from './carry.ts';
 import { bytesOfOrders } from './order.ts';
+
+type AgentWorkflow = (input: AgentInput<AgentCarry>) => Promise<AgentResult>;
 
 /** More than this would not fit into the input of a new run. */
 const CARRIED_BYTES = 1_500_000;
@@ -52,7 +53,7 @@ export async function continueInNewRun(self: AgentState, input: AgentInput<Agent
     return;
   }
   const { identity, session } = input;
-  await continueAsNew<typeof agent>({
+  await continueAsNew<AgentWorkflow>({
     identity,
     settings: self.settings,
     ...(session === undefined ? {} : { session }),
