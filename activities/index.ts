@@ -46,6 +46,7 @@ export interface ActivityDeps {
   writesRollouts: boolean;
   /** A team's own tools. One that bears a built-in's name takes its place. */
   tools: readonly Tool[];
+  maxCachedConversations?: number | undefined;
 }
 
 /** Everything that agents have done for them: model calls, tools, roles, ending what does not answer. */
@@ -60,7 +61,7 @@ export function createActivities(deps: ActivityDeps) {
     async (request: Wire<R>): Promise<A> =>
       run({ ...request, agent: await settings.complete(request.agent) } as unknown as R);
 
-  const conversations = new ConversationCache();
+  const conversations = new ConversationCache({ conversations: deps.maxCachedConversations });
   const model = createModelActivity({
     sessions,
     providers,

@@ -1,8 +1,9 @@
 import { loadavg } from 'node:os';
+import type { OutputKind } from '../test/support/large-outputs.ts';
 import { fanOut, stepTimes } from './agents.ts';
 import type { Contender } from './contender.ts';
 import { type DevServer, startDevServer } from './dev-server.ts';
-import { type HistoryGrowth, historyGrowth, type OutputKind } from './history.ts';
+import { type HistoryGrowth, historyGrowth } from './history.ts';
 import { Rival, type RivalMode } from './rival.ts';
 import { prepareRivals, rivalVersions } from './rival-packages.ts';
 import { Stage } from './stage.ts';

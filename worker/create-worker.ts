@@ -182,6 +182,7 @@ function activities(options: WorkerOptions, client: Client) {
     }),
     writesRollouts: options.rollouts !== undefined,
     tools: options.tools ?? [],
+    maxCachedConversations: options.maxCachedConversations,
   });
 }
 

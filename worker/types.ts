@@ -38,8 +38,10 @@ export interface WorkerOptions extends ConnectOptions {
   graceMs?: number;
   /** Told of warnings and errors of the Temporal SDK, a line each. */
   onLog?: (line: string) => void;
-  /** Most agents at work in this process, on each of the queues. */
+  /** Most agents whose state is kept in memory for each queue (default 500); one that is not is replayed when something happens to it. */
   maxCachedWorkflows?: number;
+  /** Most conversations kept for model calls (default 2,000); one that is not is read from its agent at each call. */
+  maxCachedConversations?: number;
 }
 
 /** A worker of one task queue, and of those that go with it: runs from `createWorker` on until `stop`. */

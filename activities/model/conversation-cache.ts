@@ -39,7 +39,7 @@ export class ConversationCache {
   });
 
   /** @param limits the most conversations, and the most characters of JSON over all of them */
-  constructor(limits: { conversations?: number; characters?: number } = {}) {
+  constructor(limits: { conversations?: number | undefined; characters?: number | undefined } = {}) {
     this.#kept = new LRUCache({
       max: limits.conversations ?? 2_000,
       maxSize: limits.characters ?? 200_000_000,

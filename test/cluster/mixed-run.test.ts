@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CadreClient } from '../../client/index.ts';
 import { SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
 import { CadreHome, pidsOf } from '../e2e/cadre-home.ts';
+import { randomFrom } from '../support/random.ts';
 import { type Counts, examine } from './evidence.ts';
 import { KINDS, type Played, play } from './mixed-sessions.ts';
 import { WorkerCrew } from './worker-crew.ts';
@@ -18,15 +19,6 @@ const WORKERS = 3;
 /** Sessions at the same time. */
 const LANES = 10;
 const KILL_EVERY_MS = { least: 3_000, most: 7_000 };
-
-/** Numbers in [0, 1) that a seed determines. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 const home = new CadreHome({ TEMPORAL_ADDRESS: ADDRESS ?? '', TEMPORAL_NAMESPACE: NAMESPACE });
 const queue = `mixed-${Date.now().toString(36)}`;

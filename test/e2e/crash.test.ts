@@ -1,78 +1,81 @@
-import { existsSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { CadreHome, pidsOf, playing } from './cadre-home.ts';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Counts, examine } from '../cluster/evidence.ts';
+import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { randomFrom } from '../support/random.ts';
+import { scriptAnswerer } from '../support/scripted-model-server.ts';
+import { SCRIPTS } from './cadre-home.ts';
+import { ANSWERS, type Fault, planFrom } from './crash-plan.ts';
+import { StruckSession } from './struck-session.ts';
 
-const ROUNDS = Number(process.env.CADRE_CRASH_ROUNDS ?? 20);
+const ROUNDS = Number(process.env.CADRE_CRASH_ROUNDS ?? 12);
 /** Rounds at the same time, each with a home and a server of its own. */
-const LANES = 4;
-/** From the session's start to its end, and a little more: the kill comes somewhere in it. */
-const RUN_MS = 5_000;
-const ANSWER = 'report of child one; report of child two; report of child three';
+const LANES = Number(process.env.CADRE_CRASH_LANES ?? 4);
+const SEED = Number(process.env.CADRE_CRASH_SEED ?? Date.now() % 1_000_000);
+const ROUND_MS = 5 * 60_000;
 
-/** Numbers in [0, 1) that a seed determines, so that a failing round can be run again. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
+interface Figures extends Counts {
+  rounds: number;
+  faults: Partial<Record<Fault['kind'], number>>;
 }
 
-/** Cadre's own processes: commands, workers, the server; not the commands that agents run. */
-function ownPids(home: CadreHome): number[] {
-  return home.pids().filter((pid) => {
-    try {
-      return ['node', 'temporal'].includes(basename(readlinkSync(`/proc/${pid}/exe`)));
-    } catch {
-      return false;
-    }
-  });
-}
+let model: ModelServer;
+beforeAll(async () => {
+  // It keeps all that it is asked: a round finds what it needs in the conversations.
+  model = await startModelServer(scriptAnswerer(join(SCRIPTS, 'crash.yaml')), { models: ['gpt-5'] });
+});
+afterAll(() => model.close());
 
-/** @returns whether the kill came before the session had ended */
-async function round(number: number, seed: number): Promise<boolean> {
-  const home = new CadreHome();
-  const killAfter = randomFrom(seed)() * RUN_MS;
-  const what = `round ${number}, seed ${seed}, killed after ${Math.round(killAfter)} ms`;
+/** @returns what is not as it should be */
+async function round(seed: number, figures: Figures): Promise<string[]> {
+  const plan = planFrom(randomFrom(seed));
+  const session = await StruckSession.begin(plan, Number(new URL(model.url).port));
+  const problems = session.problems;
   try {
-    mkdirSync(home.folder);
-    const run = home.start(['run', 'the tree', ...playing('tree.yaml')], { cwd: home.folder });
-    const [, id = ''] = await run.says(/session (a\w{12})/);
-    await sleep(killAfter);
-    home.killAll(ownPids(home));
-    const { code } = await run.ended;
-    for (let tries = 0; pidsOf(home.root).length > 0 && tries < 100; tries++) await sleep(50);
-    expect(pidsOf(home.root), `${what}: commands that outlived their worker`).toEqual([]);
-
-    const waited = await home.run(['wait', id, '--json', '--timeout', '150'], { cwd: home.folder });
-    const answer = { status: { [id]: { completed: ANSWER } }, timed_out: false };
-    expect(JSON.parse(waited.stdout), `${what}\n${waited.stderr}`).toEqual(answer);
-    const log = join(home.folder, 'effects.log');
-    const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
-    expect(lines.length, `${what}: a command ran twice: ${lines}`).toBe(new Set(lines).size);
-    return code === null;
+    const answer = await session.end();
+    const wanted = { status: { [session.id]: { completed: ANSWERS[plan.task] } }, timed_out: false };
+    if (JSON.stringify(answer) !== JSON.stringify(wanted)) problems.push(`said ${JSON.stringify(answer)}`);
+    const found = examine(await session.conversations(), session.home.folder);
+    problems.push(...found.problems);
+    for (const name of Object.keys(found.counts) as (keyof Counts)[]) figures[name] += found.counts[name];
+  } catch (error) {
+    problems.push(String(error));
   } finally {
-    await home.remove();
+    await session.remove();
   }
+  figures.rounds++;
+  for (const kind of session.struck) figures.faults[kind] = (figures.faults[kind] ?? 0) + 1;
+  if (problems.length === 0) return [];
+  return [
+    `CADRE_CRASH_SEED=${seed} CADRE_CRASH_ROUNDS=1\n${JSON.stringify(plan)}`,
+    ...problems,
+    ...session.told,
+  ];
 }
 
 test(
-  `kill -9 of every process at ${ROUNDS} random moments: the answer is right, no command ran twice or outlived its worker`,
+  `${ROUNDS} rounds of kills, stops, restarts and cuts at random moments: each session ends as its script says, and no effect happens twice or untold`,
   async () => {
-    const seed = Number(process.env.CADRE_CRASH_SEED ?? Date.now() % 1_000_000);
-    console.log(`CADRE_CRASH_SEED=${seed}`);
-    const numbers = Array.from({ length: ROUNDS }, (_, index) => index);
-    let killed = 0;
+    console.log(`CADRE_CRASH_SEED=${SEED}`);
+    const none: Counts = { agents: 0, steps: 0, effects: 0, unknown: 0, interrupted: 0 };
+    const figures: Figures = { ...none, rounds: 0, faults: {} };
+    const seeds = Array.from({ length: ROUNDS }, (_, index) => SEED + index * 7_919);
+    const problems: string[] = [];
     const lane = async (): Promise<void> => {
-      for (let next = numbers.shift(); next !== undefined; next = numbers.shift()) {
-        if (await round(next, seed + next * 7_919)) killed++;
+      for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
+        const found = await round(seed, figures);
+        if (found.length > 0) console.log(found.join('\n'));
+        problems.push(...found);
+        model.requests.length = 0;
+        if (figures.rounds % 10 === 0) console.log(JSON.stringify(figures));
       }
     };
     await Promise.all(Array.from({ length: LANES }, lane));
-    // A kill that comes after the end shows nothing.
-    expect(killed).toBeGreaterThan(ROUNDS / 3);
+    console.log(JSON.stringify(figures));
+    expect(problems).toEqual([]);
+    // A failure that comes after the end shows nothing.
+    const struck = Object.values(figures.faults).reduce((sum, count) => sum + count, 0);
+    expect(struck).toBeGreaterThan(ROUNDS / 2);
   },
-  15 * 60_000,
+  10 * 60_000 + (ROUNDS / LANES) * ROUND_MS,
 );

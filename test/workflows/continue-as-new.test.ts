@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ItemsPage } from '../../protocol/index.ts';
 import { ensureServer, stopServer } from '../../server/index.ts';
+import { arrived, BURST, burst, heardOfBurst } from './burst.ts';
 import { ended, resumeBelow } from './client-requests.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
+import { PATIENCE } from './patience.ts';
 import {
   call,
   heard,
@@ -29,7 +31,7 @@ import { expectSoundHistories } from './with-worker.ts';
 
 /** A server of its own that wants a new run after so few events. */
 const EVENTS = 40;
-vi.setConfig({ maxConcurrency: 10, testTimeout: 150_000 });
+vi.setConfig({ maxConcurrency: 10, testTimeout: 150_000 * PATIENCE });
 let home: string;
 let connections: Connections;
 let worker: ScriptedWorker;
@@ -377,7 +379,12 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     const session = await worker.start({
       script: lines({
         root: [spawn('x'), say('ok')],
-        'default-1': [...Array.from({ length: 4 }, () => call('look')), call('act'), last],
+        'default-1': [
+          ...Array.from({ length: 4 }, () => call('look')),
+          call('act'),
+          // On a slow machine what comes comes in several turns.
+          ...Array.from({ length: 160 }, () => last),
+        ],
       }),
       tools: { look: () => 'a file', act: () => gate.opened.then(() => 'done') },
     });
@@ -408,9 +415,30 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     go();
     await untilActed(session);
     for (const text of texts) await session.send(text, 'default-1');
+    const untilHeard = async () => expect(heard(await session.items('default-1'))).toHaveLength(1 + 4);
+    await eventually(untilHeard);
     expect(await session.untilFinal('default-1')).toMatchObject({ status: 'completed', message: 'heard' });
     expect(heard(await session.items('default-1')).slice(1)).toEqual(texts);
   });
+
+  test.each([0, 100, 400])(
+    'is a burst of 150 inputs, %i ms after the tool: each is delivered once, in order',
+    async (delay) => {
+      const { session, go } = await aboutToContinue(() => say('heard'));
+      go();
+      await untilActed(session);
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      expect(await burst(session, 'default-1')).toBe(BURST);
+      const untilHeard = async () =>
+        expect(heardOfBurst(await session.items('default-1'))).toHaveLength(BURST);
+      await eventually(untilHeard);
+      await session.untilFinal('default-1');
+      const expected = await arrived(worker, session, 'default-1');
+      expect(expected).toHaveLength(BURST);
+      expect(heardOfBurst(await session.items('default-1'))).toEqual(expected);
+      expect(await runsOf(session, 'default-1')).toBeGreaterThan(1);
+    },
+  );
 
   test.each([0, 200])('interrupts it all the same, %i ms after the tool', async (delay) => {
     const { session, go } = await aboutToContinue();

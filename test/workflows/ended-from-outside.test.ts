@@ -4,6 +4,7 @@ import { type Connections, connect, disconnect } from './connect.ts';
 import { deepSession } from './deep-session.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
+import { PATIENCE } from './patience.ts';
 import { call, heard, lastOutput, lines, never, type Script, say, spawn, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { ScriptedWorker } from './scripted-worker.ts';
@@ -175,7 +176,7 @@ describe.concurrent('an agent in the middle that was ended from outside', () => 
   });
 });
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000 * PATIENCE });
 let connections: Connections;
 beforeAll(async () => {
   connections = await connect();

@@ -14,7 +14,6 @@ import {
   wait,
   waitForAll,
 } from './script.ts';
-import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
 
 const worker = withWorker();
@@ -301,54 +300,6 @@ describe.concurrent('an agent that sends input', () => {
     expect(errors[3].hint).toContain('resume_agent');
     expect(errors[1].message).toContain(session.idOf('default-1/explorer-1'));
     expect(errors[1].message).toContain(session.idOf('default-2/explorer-1'));
-  });
-});
-
-describe.concurrent('a burst of 150 inputs', () => {
-  const COUNT = 150;
-  const burst = (session: ScriptedSession) =>
-    Promise.all(
-      Array.from({ length: COUNT }, (_, n) => session.send({ message: `input ${n}`, id: `burst-${n}` })),
-    );
-  /** In the order in which the server took them. */
-  const arrived = async (session: ScriptedSession) => {
-    const { events } = await session.agent().fetchHistory();
-    return (events ?? []).flatMap((event) => {
-      const signal = event.workflowExecutionSignaledEventAttributes;
-      if (signal?.signalName !== 'send_input') return [];
-      return [JSON.parse(Buffer.from(signal.input?.payloads?.[0]?.data ?? []).toString()).message as string];
-    });
-  };
-
-  test('during a model call is delivered in order, each once', async () => {
-    const gate = new Gate();
-    const session = await worker().start({
-      script: lines({ root: [() => gate.opened.then(() => say('one')), say('two'), say('three')] }),
-    });
-    await session.until('root', ({ waiting_for }) => waiting_for === 'model');
-    await burst(session);
-    gate.open();
-    await session.until('root', ({ is_final, step }) => is_final && step > 1);
-    const expected = await arrived(session);
-    expect(expected).toHaveLength(COUNT);
-    expect(heard(await session.items())).toEqual(['the task', ...expected]);
-  });
-
-  test('during a tool call and the model calls after it is delivered in order, each once', async () => {
-    const gate = new Gate();
-    const session = await worker().start({
-      script: ({ step }) => (step < 5 ? call('look') : say('done')),
-      tools: { look: () => gate.opened.then(() => 'a file') },
-    });
-    await session.until('root', ({ waiting_for }) => waiting_for === 'tool');
-    const sent = burst(session);
-    gate.open();
-    await sent;
-    await session.until('root', ({ is_final }) => is_final);
-    const expected = await arrived(session);
-    expect(expected).toHaveLength(COUNT);
-    expect(heard(await session.items())).toEqual(['the task', ...expected]);
-    expect(outputs(await session.items(), 'look')).toEqual(Array.from({ length: 5 }, () => 'a file'));
   });
 });
 

@@ -4,12 +4,13 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ApprovalsView } from '../../protocol/index.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
+import { PATIENCE } from './patience.ts';
 import { call, lines, never, type Script, say, spawn, waitForAll } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { ScriptedWorker } from './scripted-worker.ts';
 import { expectSoundHistories } from './with-worker.ts';
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 90_000 * PATIENCE });
 
 const { EventType } = temporal.api.enums.v1;
 let connections: Connections;

@@ -8,10 +8,11 @@ import { ensureServer, stopServer } from '../../server/index.ts';
 import { ended, resumeRoot } from './client-requests.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
+import { PATIENCE } from './patience.ts';
 import { call, lines, say } from './script.ts';
 import { ScriptedWorker } from './scripted-worker.ts';
 
-vi.setConfig({ testTimeout: 150_000 });
+vi.setConfig({ testTimeout: 150_000 * PATIENCE });
 let home: string;
 let connections: Connections;
 let worker: ScriptedWorker;

@@ -3,6 +3,7 @@ import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { dataConverter } from '../../codec/index.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
+import { PATIENCE } from './patience.ts';
 import { ScriptedWorker, type WorkerChoices } from './scripted-worker.ts';
 import { workflowBundle } from './test-bundle.ts';
 
@@ -16,7 +17,7 @@ const { WorkflowTaskFailedCause, EventType } = temporal.api.enums.v1;
  * have to replay.
  */
 export function withWorker(choices: WorkerChoices = {}): () => ScriptedWorker {
-  vi.setConfig({ maxConcurrency: 10, testTimeout: 90_000 });
+  vi.setConfig({ maxConcurrency: 10, testTimeout: 90_000 * PATIENCE, hookTimeout: 60_000 * PATIENCE });
   let connections: Connections;
   let worker: ScriptedWorker;
   beforeAll(async () => {

@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
+import { PATIENCE } from './patience.ts';
 import { call, heard, lastOutput, lines, never, outputs, say, spawn, wait, waitForAll } from './script.ts';
 import { ScriptedWorker, type WorkerChoices } from './scripted-worker.ts';
 import { expectSoundHistories } from './with-worker.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000 * PATIENCE });
 let connections: Connections;
 
 beforeAll(async () => {

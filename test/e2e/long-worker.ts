@@ -1,0 +1,22 @@
+/**
+ * A worker in a process of its own, so that its memory is its alone: `ADDRESS QUEUE CADRE_HOME [AGENTS CONVERSATIONS]`, of
+ * which the last two say how many it keeps in memory.
+ */
+const { createWorker } = (await import(
+  new URL('../../dist/worker/index.js', import.meta.url).href
+)) as typeof import('../../worker/index.ts');
+
+const [address = '', queue = '', stateDir = '', agents, conversations] = process.argv.slice(2);
+const worker = await createWorker({
+  address,
+  queue,
+  stateDir,
+  ...(agents === undefined
+    ? {}
+    : { maxCachedWorkflows: Number(agents), maxCachedConversations: Number(conversations) }),
+  graceMs: 1_000,
+  onLog: (line) => console.error(line),
+});
+process.once('SIGTERM', () => void worker.stop());
+console.log('ready');
+await worker.done;
