@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AgentEvent, AgentView, Item } from '../../protocol/index.ts';
 import { CadreHome, playing } from './cadre-home.ts';
@@ -180,10 +181,12 @@ async function abandoned(name: string): Promise<{ id: string; cwd: string }> {
 }
 
 /** What cannot be removed is still open: whoever has worked for it has left too early. */
-function untilRemoved(id: string): Promise<void> {
-  return expect
-    .poll(async () => (await home.run(['rm', id])).code, { timeout: 60_000, interval: 1_000 })
-    .toBe(0);
+async function untilRemoved(id: string): Promise<void> {
+  for (const end = Date.now() + 60_000; ; await sleep(1_000)) {
+    const { code, stderr } = await home.run(['rm', id]);
+    if (code === 0) return;
+    if (Date.now() > end) throw new Error(stderr);
+  }
 }
 
 describe('a session that nobody works for', () => {
@@ -224,9 +227,10 @@ describe('a session that nobody works for', () => {
     expect(JSON.parse(plan.stdout).output).not.toContain('slots');
     expect(active.stderr + plan.stderr).toMatch(/a worker in the background goes on/);
     writeFileSync(join(cwd, 'stop'), '');
-    await expect
-      .poll(async () => (await home.json<AgentView>(['status', id])).status, { timeout: 90_000 })
-      .toBe('completed');
+    for (const end = Date.now() + 90_000; Date.now() < end; await sleep(1_000)) {
+      if ((await home.json<AgentView>(['status', id])).status === 'completed') break;
+    }
+    expect(await home.json<AgentView>(['status', id])).toMatchObject({ status: 'completed' });
     await untilRemoved(id);
   });
 
