@@ -104,6 +104,8 @@ test('two hundred agents on three levels, all limits on, end right, and the tree
   expect(memory).toBeLessThan(MAX_MEGABYTES);
   looks.sort((a, b) => a - b);
   const median = looks[Math.floor(looks.length / 2)] ?? 0;
+  // On a quiet machine it is 2 s; this is for one that is busy with other tests, too.
+  expect(median, 'ms that cadre tree takes').toBeLessThan(15_000);
   console.log(
     `${AGENTS} agents in ${Date.now() - started} ms; cadre tree: ${looks.length} times, median ${Math.round(median)} ms, longest ${Math.round(looks.at(-1) ?? 0)} ms; worker ${memory} MB; at most ${mostWorking} at work`,
   );

@@ -19,8 +19,13 @@ const looking =
     return { calls: [{ name: 'look', args: { n: seen.step } }], full: seen.step === times - 1 };
   };
 const look = { look: ({ args }: { args: Record<string, unknown> }) => `${args.n} ${'x'.repeat(8_000)}` };
-const replacedItems = async (session: ScriptedSession): Promise<Item[]> =>
-  (await session.agent().query<ItemsPage, [unknown]>('items', { replaced: true })).items;
+const replacedItems = async (session: ScriptedSession): Promise<Item[]> => {
+  const { replaced_in = [] } = await session.agent().query<ItemsPage>('items');
+  const asked = replaced_in.map(({ run_id: run }) =>
+    session.agent('root', run).query<ItemsPage, [unknown]>('items', { replaced: true }),
+  );
+  return (await Promise.all(asked)).flatMap(({ items }) => items);
+};
 const summaries = (items: readonly Item[]): string[] =>
   items.flatMap((item) => (item.type === 'summary' ? [item.text] : []));
 

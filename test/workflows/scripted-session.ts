@@ -32,8 +32,9 @@ export class ScriptedSession {
     return name === 'root' ? this.id : (`${this.id}/${name}` as AgentId);
   }
 
-  agent(name = 'root'): WorkflowHandle {
-    return this.#client.workflow.getHandle(this.idOf(name));
+  /** In its newest run, where none is named. */
+  agent(name = 'root', runId?: string): WorkflowHandle {
+    return this.#client.workflow.getHandle(this.idOf(name), runId);
   }
 
   status(name = 'root'): Promise<AgentView> {
