@@ -8,6 +8,9 @@ import { closeAgent, notClosed } from './operations/close.ts';
 /** What was stopped has ended by then, but for what must not be cut in two. */
 const SIDE_WORK_MS = 10_000;
 
+/** Why an agent closes that was below another one, however far. */
+const ALONG = 'its parent closes: ';
+
 /** Closes what is below, leaf first, then this agent; tells parent, root and whoever asked. */
 export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   const { reason, keepStatus } = agent.closing ?? { reason: 'closed', keepStatus: false };
@@ -16,7 +19,7 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   if (sideWork.busy)
     await condition(() => !sideWork.busy, SIDE_WORK_MS, { summary: 'what runs beside it ends' });
   agent.children.closeAlong();
-  const how = { reason: `its parent closes: ${reason}`, keepStatus };
+  const how = { reason: reason.startsWith(ALONG) ? reason : `${ALONG}${reason}`, keepStatus };
   const below = await Promise.all(agent.children.open.map((child) => closeAgent(agent, child.id, how)));
   const closed: AgentId[] = [...below.flatMap((child) => child.closed), agent.id];
   const left = below.flatMap((child) => child.not_closed ?? []);

@@ -172,6 +172,24 @@ describe.concurrent('close_agent', () => {
     expect(end).toMatchObject({ call_id: begin?.call_id, status: { completed: 'done' } });
   });
 
+  test('tells those further down once that they are closed along, and why', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [spawn('x'), say('ok')],
+        'default-1': [spawn('x'), say('ok')],
+        'default-1/default-1': [spawn('x'), say('ok')],
+        '*': [never],
+      }),
+    });
+    const leaf = 'default-1/default-1/default-1';
+    await session.until(leaf, ({ status, step }) => status === 'running' && step === 1);
+    await session.agent().signal('shutdown', { reason: 'enough' });
+    await untilOver(session, 'root');
+    const [event] = await session.eventsOf('turn.interrupted', leaf);
+    expect(event?.reason).toMatch(/^its parent closes: .*enough$/);
+    expect(event?.reason.match(/its parent closes/g)).toHaveLength(1);
+  });
+
   test('answers with what an agent further down stood at itself', async () => {
     const session = await worker().start({
       script: lines({
