@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { findEnded } from '../activities/find-ended.ts';
 import { terminateAgents } from '../activities/terminate-agents.ts';
+import { isBelow } from '../protocol/ids.ts';
 import { type AgentId, missingAbove, orphansOf, SIGNALS, topmost, WORKFLOW_TYPE } from '../protocol/index.ts';
 import { STILL_RUNS } from '../protocol/lives.ts';
 
@@ -52,13 +53,15 @@ export class Sweeper {
     const { ended } = await findEnded(client)({ agents: missingAbove(running) });
     const orphans = orphansOf(running, ended);
     const now = Date.now();
-    const told = new Map(orphans.map((id) => [id, this.#told.get(id) ?? now]));
-    const fresh = topmost(orphans.filter((id) => !this.#told.has(id)));
-    const late = topmost(orphans.filter((id) => this.#told.has(id) && now - (told.get(id) ?? now) >= lateMs));
-    this.#told = told;
+    const known = this.#told;
+    const fresh = topmost(orphans.filter((id) => !known.has(id)));
+    const late = topmost(orphans.filter((id) => now - (known.get(id) ?? now) >= lateMs));
+    this.#told = new Map([...known].filter(([id]) => orphans.includes(id)));
     for (const id of fresh) {
       log(`closing ${id}: ${REASON}`);
       await this.#tell(id);
+      // One that could not be told is not late, but told the next time; what is below it closes along.
+      for (const each of orphans) if (each === id || isBelow(each, id)) this.#told.set(each, now);
     }
     for (const id of late) {
       const { terminated } = await terminateAgents(client)({ agent_id: id, reason: REASON });

@@ -80,6 +80,22 @@ test('--jsonl prints every event of every agent as a line, numbered without gaps
   for (const seqs of numbers.values()) expect(seqs).toEqual(seqs.map((_, index) => index + 1));
 });
 
+test('ps, tree, status, items and events show a session that has ended', async () => {
+  const { agents } = await home.json<{ agents: AgentView[] }>(['ps', '--all']);
+  const root = agents.find((agent) => agent.depth === 0);
+  expect(root?.closed).toBe(true);
+  const id = root?.agent_id ?? '';
+  const tree = await home.json<{ agents: AgentView[] }>(['tree', id]);
+  expect(tree.agents).toHaveLength(4);
+  const status = await home.json<AgentView>(['status', tree.agents[1]?.agent_id ?? '']);
+  expect(status).toMatchObject({ closed: true, depth: 1, status: 'shutdown' });
+  const { items } = await home.json<{ items: { type: string }[] }>(['items', id]);
+  expect(items[0]).toMatchObject({ type: 'user_message' });
+  expect(items.at(-1)).toMatchObject({ type: 'assistant_message' });
+  const { events } = await home.json<{ events: { type: string }[] }>(['events', id]);
+  expect(events.map((event) => event.type)).toContain('agent.spawn.end');
+});
+
 test('--stream tells an answer in pieces while it is made, and then as a whole', async () => {
   const text = Array.from({ length: 60 }, (_, index) => `word ${index} `).join('');
   const model = await startModelServer(() => ({ text, paceMs: 1_000 }));
@@ -106,20 +122,4 @@ test('--stream without --jsonl is refused, as it has no place for pieces', async
   const { code, stderr } = await home.run(['run', 'talk', '--stream'], { cwd: home.folder });
   expect(code).toBe(2);
   expect(stderr).toContain('--jsonl');
-});
-
-test('ps, tree, status, items and events show a session that has ended', async () => {
-  const { agents } = await home.json<{ agents: AgentView[] }>(['ps', '--all']);
-  const root = agents.find((agent) => agent.depth === 0);
-  expect(root?.closed).toBe(true);
-  const id = root?.agent_id ?? '';
-  const tree = await home.json<{ agents: AgentView[] }>(['tree', id]);
-  expect(tree.agents).toHaveLength(4);
-  const status = await home.json<AgentView>(['status', tree.agents[1]?.agent_id ?? '']);
-  expect(status).toMatchObject({ closed: true, depth: 1, status: 'shutdown' });
-  const { items } = await home.json<{ items: { type: string }[] }>(['items', id]);
-  expect(items[0]).toMatchObject({ type: 'user_message' });
-  expect(items.at(-1)).toMatchObject({ type: 'assistant_message' });
-  const { events } = await home.json<{ events: { type: string }[] }>(['events', id]);
-  expect(events.map((event) => event.type)).toContain('agent.spawn.end');
 });
