@@ -7,8 +7,11 @@ import type { WorkerOptions } from '../worker/types.ts';
 export type Duties = Pick<WorkerOptions, 'host' | 'models' | 'agents'>;
 
 export interface DutyOptions {
+  /** true: the name of this machine. */
   host?: string | true;
+  /** Providers whose model calls it makes. */
   models?: string[];
+  /** Of these calls a second. */
   rate?: number;
   agents: boolean;
 }

@@ -13,13 +13,12 @@ import { Rollouts } from '../rollout/rollouts.ts';
 import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
-import type { CadreWorker, WorkerOptions, WorkerVersion } from './types.ts';
+import { type CadreWorker, GRACE_MS, type WorkerOptions, type WorkerVersion } from './types.ts';
 import { workflowCode } from './workflow-code.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
 /** Heartbeats carry the news of an interrupt, so they must not be held back: with the defaults it took seven seconds. */
 const HEARTBEAT_THROTTLE = '200 milliseconds';
-const GRACE_MS = 10_000;
 /** After grace and cancellation, this long until the worker is given up. */
 const FORCE_MS = 5_000;
 

@@ -55,7 +55,7 @@ export class Sweeper {
     const now = Date.now();
     const known = this.#told;
     const fresh = topmost(orphans.filter((id) => !known.has(id)));
-    const late = topmost(orphans.filter((id) => now - (known.get(id) ?? now) >= lateMs));
+    const late = topmost(orphans.filter((id) => known.has(id) && now - (known.get(id) ?? now) >= lateMs));
     this.#told = new Map([...known].filter(([id]) => orphans.includes(id)));
     for (const id of fresh) {
       log(`closing ${id}: ${REASON}`);

@@ -2,6 +2,9 @@ import type { NativeConnection } from '@temporalio/worker';
 import type { Tool } from '../activities/tools/define-tool.ts';
 import type { ConnectOptions } from '../protocol/index.ts';
 
+/** How long running activities get to end when a worker stops, where nothing else is said. */
+export const GRACE_MS = 10_000;
+
 /** What of Temporal's Worker Deployments a worker is: sessions stay with the build that they began on. */
 export interface WorkerVersion {
   /** One name for all workers of a queue, whatever their build. */

@@ -5,7 +5,6 @@ import {
   type AgentId,
   type AgentView,
   CadreError,
-  type SessionId,
   type Status,
   sessionOf,
   type WireStatus,
@@ -48,16 +47,10 @@ export default function wait(
     const timer = timeout === undefined ? undefined : setTimeout(() => stop.abort('timeout'), timeout);
     if (all !== true && final.size > 0) stop.abort('first');
     invocation.output.debug(`waiting for ${ids.join(', ')}`);
-    const handedOver = new Map<SessionId, Promise<void>>();
-    const handOver = (id: AgentId): Promise<void> => {
-      const session = sessionOf(id);
-      const begun = handedOver.get(session) ?? handOverWork(invocation, place, id);
-      handedOver.set(session, begun);
-      return begun;
-    };
     try {
+      const sessions = stop.signal.aborted ? [] : [...new Set(ids.map(sessionOf))];
+      await Promise.all(sessions.map((session) => handOverWork(invocation, place, session)));
       const waits = ids.map(async (id) => {
-        if (!stop.signal.aborted) await handOver(id);
         const view = await settled(place, id, stop.signal);
         if (view === undefined) return;
         final.set(id, view);

@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, type SessionId } from '../../protocol/index.ts';
 import type { Tool, WorkerVersion } from '../../worker/index.ts';
+import { GRACE_MS } from '../../worker/types.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
@@ -11,27 +12,17 @@ import type { Output } from '../output.ts';
 import { nothingRuns } from '../serving/nothing-runs.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
 import { Serving } from '../serving/serving.ts';
-import { type Duties, dutiesOf } from '../worker-duties.ts';
+import { type Duties, type DutyOptions, dutiesOf } from '../worker-duties.ts';
 import { Workplace } from '../workplace.ts';
 
-interface WorkerCommandOptions {
+interface WorkerCommandOptions extends DutyOptions {
   tools?: string;
   /** In ms. */
   grace?: number;
   deployment?: string;
   buildId?: string;
   session?: SessionId;
-  /** true: the name of this machine. */
-  host?: string | true;
-  /** Providers whose model calls it makes. */
-  models?: string[];
-  /** Of these calls a second. */
-  rate?: number;
-  agents: boolean;
 }
-
-/** So long a call that is under way may go on when the worker is to stop. */
-const GRACE_MS = 10_000;
 
 /** Works for a named queue, for one local session, or for all local sessions, until it is told to stop. */
 export default async function worker(

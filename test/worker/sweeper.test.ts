@@ -77,12 +77,35 @@ test('who does not close in time is terminated', async () => {
   try {
     const { sweeper: looking, lines } = sweeper(0);
     await looking.sweep();
+    expect(lines).toEqual([expect.stringMatching(/^closing /)]);
     await looking.sweep();
     expect(lines.at(-1)).toContain(`terminated ${session.idOf('default-1/default-1')}, `);
     await doesEnd(session, 'TERMINATED');
   } finally {
     await worker().run();
   }
+});
+
+test('who could not be told is told the next time, and not taken for late', async () => {
+  const session = await deepSession(worker());
+  await session.agent().terminate('by a person');
+  await listed(session, 2);
+  const { client: real, queue } = worker();
+  let failures = 1;
+  const workflow = Object.create(real.workflow) as typeof real.workflow;
+  workflow.getHandle = ((id: string) => {
+    const handle = real.workflow.getHandle(id);
+    const signal: typeof handle.signal = async (...args) => {
+      if (failures-- > 0) throw new Error('cut off');
+      return handle.signal(...args);
+    };
+    return { ...handle, signal };
+  }) as typeof workflow.getHandle;
+  const client = Object.create(real, { workflow: { value: workflow } }) as typeof real;
+  const looking = new Sweeper({ client, queue, log: () => {}, lateMs: 0 });
+  await expect(looking.sweep()).rejects.toThrow('cut off');
+  await looking.sweep();
+  await doesEnd(session, 'COMPLETED');
 });
 
 test('what lives on a host that is gone is looked for, too, and nothing of another queue', async () => {
