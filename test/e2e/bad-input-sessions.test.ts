@@ -172,7 +172,7 @@ describe('a session that is closed', () => {
 /** A session whose command was killed while its agent was at work. */
 async function abandoned(name: string): Promise<{ id: string; cwd: string }> {
   const cwd = home.newFolder(name);
-  const running = home.start(['run', 'listen', ...playing('listen.yaml')], { cwd });
+  const running = home.start(['run', 'listen', ...playing('listen-on.yaml')], { cwd });
   const [, id = ''] = await running.says(/session (a\w{12})/);
   await running.says(/shell · /);
   running.child.kill('SIGKILL');
