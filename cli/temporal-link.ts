@@ -1,5 +1,5 @@
 import type { CadreClient } from '../client/client.ts';
-import type { ConnectOptions } from '../protocol/connection.ts';
+import { type ConnectOptions, DEFAULT_NAMESPACE } from '../protocol/connection.ts';
 import { CadreError } from '../protocol/errors.ts';
 import type { AgentId } from '../protocol/ids.ts';
 import { lives, type ServerRecord } from '../server/record.ts';
@@ -50,6 +50,11 @@ export class TemporalLink {
 
   get isEmbedded(): boolean {
     return this.#options.temporal.address === undefined;
+  }
+
+  /** Whether Cadre's search attributes are there for sure: the embedded server registers them in its own namespace. */
+  get hasSearchAttributes(): boolean {
+    return this.isEmbedded && this.#client.namespace === DEFAULT_NAMESPACE;
   }
 
   get client(): CadreClient {

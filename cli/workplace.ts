@@ -4,6 +4,7 @@ import { missingKeyHint } from '../protocol/encryption.ts';
 import {
   type AgentId,
   CadreError,
+  DEFAULT_NAMESPACE,
   isAgentId,
   type SessionId,
   sessionOf,
@@ -29,7 +30,6 @@ import { TemporalLink } from './temporal-link.ts';
 const GRACE_MS = 3_000;
 
 const LOCAL = 'cadre-local/';
-const DEFAULT_NAMESPACE = 'default';
 
 /** The task queue of a local session: polled by whoever works for it, and by nobody else. */
 export function localQueue(session: SessionId): string {

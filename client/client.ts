@@ -8,12 +8,15 @@ import {
   agentSettingsSchema,
   CadreError,
   type ConnectOptions,
+  DEFAULT_NAMESPACE,
   type Decision,
   type DecisionAnswer,
   type KeyRing,
   newRootId,
+  nobodyAt,
   noteSchema,
   plainText,
+  requireSupportedServer,
   sessionSettingsSchema,
   TASK_SHOWN,
 } from '../protocol/index.ts';
@@ -32,7 +35,7 @@ import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
 
 const { TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW } = proto.temporal.api.enums.v1.TaskQueueType;
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
-const CONNECT_TIMEOUT = '5 seconds';
+const CONNECT_MS = 5_000;
 /** As the SDK means it to be. gRPC's own 4 MiB are less than a page of a long list, or of a history, may take. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
 
@@ -57,34 +60,16 @@ export class CadreClient {
     this.namespace = namespace;
   }
 
-  /** @throws CadreError `temporal_unreachable` when nothing answers at the address within 5 s */
+  /** @throws CadreError `temporal_unreachable` when nothing answers at the address within 5 s, or too old a server does */
   static async connect(options: ConnectOptions = {}): Promise<CadreClient> {
     const address = options.address ?? DEFAULT_ADDRESS;
-    const namespace = options.namespace ?? 'default';
-    try {
-      const connection = await Connection.connect({
-        address,
-        connectTimeout: CONNECT_TIMEOUT,
-        channelArgs: { 'grpc.max_receive_message_length': ANSWER_BYTES_MAX },
-        ...(options.tls === undefined ? {} : { tls: options.tls }),
-        ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
-      });
-      const { encryption } = options;
-      const how = { connection, namespace, dataConverter: dataConverter(encryption) };
-      const workflow = encryption === undefined ? [withholdPlainText(new Client(how))] : [];
-      return new CadreClient(
-        new Client({ ...how, interceptors: { workflow } }),
-        address,
-        namespace,
-        encryption,
-      );
-    } catch (error) {
-      throw new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {
-        hint: 'Check the address (--address, TEMPORAL_ADDRESS), or leave it out to use the embedded server.',
-        retryable: true,
-        cause: error,
-      });
-    }
+    const namespace = options.namespace ?? DEFAULT_NAMESPACE;
+    const connection = await connect(options, address);
+    const { encryption } = options;
+    const how = { connection, namespace, dataConverter: dataConverter(encryption) };
+    const workflow = encryption === undefined ? [withholdPlainText(new Client(how))] : [];
+    const client = new Client({ ...how, interceptors: { workflow } });
+    return new CadreClient(client, address, namespace, encryption);
   }
 
   /**
@@ -208,5 +193,25 @@ export class CadreClient {
 
   async close(): Promise<void> {
     await this.#client.connection.close();
+  }
+}
+
+/** As `Connection.connect` does it, which asks for the server's information, too, and keeps it to itself. */
+async function connect({ tls, apiKey }: ConnectOptions, address: string): Promise<Connection> {
+  const connection = Connection.lazy({
+    address,
+    channelArgs: { 'grpc.max_receive_message_length': ANSWER_BYTES_MAX },
+    ...(tls === undefined ? {} : { tls }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+  });
+  try {
+    await connection.withDeadline(Date.now() + CONNECT_MS, async () => {
+      const { serverVersion } = await connection.workflowService.getSystemInfo({});
+      requireSupportedServer(serverVersion, address);
+    });
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error instanceof CadreError ? error : nobodyAt(address, error);
   }
 }

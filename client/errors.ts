@@ -16,6 +16,7 @@ import {
   type ErrorCode,
   endedUnborn,
   missingKeyHint,
+  noNamespace,
   sealedReason,
 } from '../protocol/index.ts';
 
@@ -151,12 +152,6 @@ function notFound(agent: AgentId | undefined, details = ''): CadreError {
   if (details.toLowerCase().includes('namespace')) return noNamespace(details);
   return new CadreError('agent_not_found', `There is no agent ${agent ?? ''}`.trimEnd(), {
     hint: '`cadre ps --all` lists what there is; closed agents are kept for the retention of the namespace.',
-  });
-}
-
-function noNamespace(details: string): CadreError {
-  return new CadreError('config_invalid', `Temporal: ${details}`, {
-    hint: 'Check --namespace, TEMPORAL_NAMESPACE and temporal.namespace of the configuration.',
   });
 }
 

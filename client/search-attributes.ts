@@ -1,6 +1,7 @@
-import type { Connection } from '@temporalio/client';
+import { type Connection, isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { CadreError, SEARCH_ATTRIBUTES } from '../protocol/index.ts';
+import { translate } from './errors.ts';
 
 const { IndexedValueType } = proto.temporal.api.enums.v1;
 const TYPES = {
@@ -9,16 +10,24 @@ const TYPES = {
 } as const;
 const names = Object.keys(SEARCH_ATTRIBUTES) as (keyof typeof SEARCH_ATTRIBUTES)[];
 
+const PERMISSION_DENIED = 7;
+const UNIMPLEMENTED = 12;
+/** Temporal Cloud, and clusters that keep their operator service to themselves. */
+const MAY_NOT_ASK = new Set([PERMISSION_DENIED, UNIMPLEMENTED]);
+
 /**
  * Which of Cadre's search attributes the namespace knows. An upsert of another one would fail an agent's workflow
  * task for ever, so whoever may not ask gets none.
+ *
+ * @throws CadreError `config_invalid` when there is no such namespace, `temporal_unreachable`
  */
 export async function knownSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
   try {
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
     return names.filter((name) => customAttributes?.[name] === TYPES[SEARCH_ATTRIBUTES[name]]);
-  } catch {
-    return [];
+  } catch (error) {
+    if (isGrpcServiceError(error) && MAY_NOT_ASK.has(error.code)) return [];
+    throw translate(error);
   }
 }
 
@@ -26,7 +35,8 @@ export async function knownSearchAttributes(connection: Connection, namespace: s
  * Registers what the namespace does not know yet.
  *
  * @returns the names that were added
- * @throws CadreError when the cluster refuses
+ * @throws CadreError `not_permitted` when the cluster refuses, `config_invalid` when there is no such namespace,
+ * `temporal_unreachable`
  */
 export async function registerSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
   const known = await knownSearchAttributes(connection, namespace);
@@ -39,6 +49,9 @@ export async function registerSearchAttributes(connection: Connection, namespace
     });
     return missing;
   } catch (error) {
+    const translated = translate(error);
+    const code = isGrpcServiceError(error) ? error.code : undefined;
+    if (code !== UNIMPLEMENTED && translated.code !== 'internal') throw translated;
     const reason = error instanceof Error ? error.message : String(error);
     throw new CadreError(
       'not_permitted',

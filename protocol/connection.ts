@@ -7,6 +7,9 @@ export interface TlsOptions {
   clientCertPair?: { crt: Uint8Array; key: Uint8Array };
 }
 
+/** The namespace that is meant where none is named. */
+export const DEFAULT_NAMESPACE = 'default';
+
 /** Where Temporal is reached. */
 export interface ConnectOptions {
   /** `host:port`; default 127.0.0.1:7233. */

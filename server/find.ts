@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { CadreError } from '../protocol/index.ts';
+import { atLeast, CadreError } from '../protocol/index.ts';
 import { fetchProgram } from './fetch.ts';
 import { OLDEST_SERVER, type PinnedProgram, TEMPORAL } from './pinned.ts';
 
@@ -83,13 +83,4 @@ async function programAt(path: string): Promise<Program | undefined> {
 /** From `temporal version 1.9.1 (Server 1.32.0, UI 2.54.1)`. */
 export function serverVersion(text: string): string | undefined {
   return text.match(/\bServer v?(\d+\.\d+\.\d+)/i)?.[1];
-}
-
-export function atLeast(version: string, oldest: string): boolean {
-  const [a, b] = [version, oldest].map((text) => text.split('.').map(Number));
-  for (let i = 0; i < 3; i++) {
-    const difference = (a?.[i] ?? 0) - (b?.[i] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return true;
 }

@@ -8,7 +8,16 @@ import {
 } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { dataConverter } from '../codec/index.ts';
-import { CadreError, type ConnectOptions, hostQueue, modelQueue } from '../protocol/index.ts';
+import {
+  CadreError,
+  type ConnectOptions,
+  DEFAULT_NAMESPACE,
+  hostQueue,
+  modelQueue,
+  nobodyAt,
+  noNamespace,
+  requireSupportedServer,
+} from '../protocol/index.ts';
 import { Rollouts } from '../rollout/rollouts.ts';
 import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
@@ -61,7 +70,7 @@ function installRuntime(to: Log): void {
  */
 export async function createWorker(options: WorkerOptions): Promise<CadreWorker> {
   installRuntime(options.onLog ?? (() => {}));
-  const { namespace = 'default', queue, agents = true, workflowsOnly = false } = options;
+  const { namespace = DEFAULT_NAMESPACE, queue, agents = true, workflowsOnly = false } = options;
   const { host, models = { providers: [] } } = options;
   const agentQueues = [queue, ...(host === undefined ? [] : [hostQueue(queue, host)])];
   if (!agents && models.providers.length === 0) {
@@ -189,25 +198,24 @@ function activities(options: WorkerOptions, client: Client) {
 function translated(error: unknown, namespace: string): unknown {
   const notFound = error instanceof Error && /namespace .*not found/i.test(error.message);
   if (!notFound) return error;
-  return new CadreError('config_invalid', `Temporal: Namespace ${namespace} is not found.`, {
-    hint: 'Check --namespace, TEMPORAL_NAMESPACE and temporal.namespace of the configuration.',
-    cause: error,
-  });
+  return noNamespace(`Namespace ${namespace} is not found.`, error);
 }
 
 async function connect(options: ConnectOptions): Promise<NativeConnection> {
   const address = options.address ?? DEFAULT_ADDRESS;
+  const connection = await NativeConnection.connect({
+    address,
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
+    ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+  }).catch((error: unknown) => {
+    throw nobodyAt(address, error);
+  });
   try {
-    return await NativeConnection.connect({
-      address,
-      ...(options.tls === undefined ? {} : { tls: options.tls }),
-      ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
-    });
+    const { serverVersion } = await connection.workflowService.getSystemInfo({});
+    requireSupportedServer(serverVersion, address);
+    return connection;
   } catch (error) {
-    throw new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {
-      hint: 'Check the address (--address, TEMPORAL_ADDRESS), or leave it out to use the embedded server.',
-      retryable: true,
-      cause: error,
-    });
+    await connection.close();
+    throw error instanceof CadreError ? error : nobodyAt(address, error);
   }
 }

@@ -1,5 +1,6 @@
 import { rm, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { CadreClient } from '../../client/client.ts';
 import { CadreError, SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
 import { pinnedPath, programHere } from '../../server/find.ts';
 import { cacheDir, cadreHome, ensureCacheFolder, ensureFolder, unwritable } from '../../server/home.ts';
@@ -128,57 +129,61 @@ const LOOKED_AT = 200;
 
 /** @param sealed gets what is found there that cannot be opened with any key that is here */
 async function temporal(
-  invocation: Invocation,
+  { environment, output }: Invocation,
   { config }: LoadedConfig,
   sealed: Sealed[],
 ): Promise<Finding[]> {
-  const home = cadreHome(invocation.environment);
-  if (config.temporal.address === undefined) return [await look('server', () => embedded(home))];
+  const home = cadreHome(environment);
+  const { address, namespace } = config.temporal;
   try {
-    const link = await TemporalLink.open({ temporal: config.temporal, home, output: invocation.output });
-    try {
-      // Without a key here all that is sealed comes with the id of the key that it takes.
-      for (const { session_id: session, missing_key: key } of await link.client.list({ limit: LOOKED_AT }))
-        if (key !== undefined) sealed.push({ session, keys: [key] });
-      const known = await link.client.knownSearchAttributes();
-      const missing = Object.keys(SEARCH_ATTRIBUTES).filter((name) => !known.includes(name));
-      const server: Finding = {
-        what: 'server',
-        state: 'ok',
-        detail: `${link.client.address}, namespace ${link.client.namespace}`,
-      };
-      if (missing.length === 0)
-        return [server, { what: 'search attributes', state: 'ok', detail: 'registered' }];
-      const detail = `not registered: ${missing.join(', ')}; all works but the filters`;
-      return [
-        server,
-        { what: 'search attributes', state: 'warn', detail, hint: '`cadre setup` registers them.' },
-      ];
-    } finally {
-      link.close();
+    if (address === undefined) {
+      const running = await serverStatus(home);
+      if (running === undefined) return [await stopped()];
+      const detail = `embedded, ${running.version}, ${running.address}, web ${running.ui}`;
+      const { CadreClient } = await import('../../client/client.ts');
+      const at = namespace === undefined ? {} : { namespace };
+      const client = await CadreClient.connect({ address: running.address, ...at });
+      return await served(client, detail, sealed).finally(() => client.close());
     }
+    const link = await TemporalLink.open({ temporal: config.temporal, home, output });
+    const { client } = link;
+    const detail = `${client.address}, namespace ${client.namespace}`;
+    return await served(client, detail, sealed).finally(() => link.close());
   } catch (error) {
     return [failed('server', error)];
   }
 }
 
-/** The embedded server, or whether it could start; nothing is brought for a look. */
-async function embedded(home: string): Promise<Finding> {
-  const ok = (detail: string): Finding => ({ what: 'server', state: 'ok', detail: `embedded, ${detail}` });
-  const server = await serverStatus(home);
-  if (server !== undefined) return ok(`${server.version}, ${server.address}, web ${server.ui}`);
+/** A server that answers, and whether it has what Cadre needs of it. */
+async function served(client: CadreClient, detail: string, sealed: Sealed[]): Promise<Finding[]> {
+  // Without a key here all that is sealed comes with the id of the key that it takes.
+  for (const { session_id: session, missing_key: key } of await client.list({ limit: LOOKED_AT }))
+    if (key !== undefined) sealed.push({ session, keys: [key] });
+  const known = await client.knownSearchAttributes();
+  const missing = Object.keys(SEARCH_ATTRIBUTES).filter((name) => !known.includes(name));
+  const server: Finding = { what: 'server', state: 'ok', detail };
+  if (missing.length === 0) return [server, { what: 'search attributes', state: 'ok', detail: 'registered' }];
+  const lacking = `not registered: ${missing.join(', ')}; all works but the filters`;
+  const hint = '`cadre setup` registers them.';
+  return [server, { what: 'search attributes', state: 'warn', detail: lacking, hint }];
+}
+
+/** Whether the embedded server could start; nothing is brought for a look. */
+async function stopped(): Promise<Finding> {
+  const ok = (detail: string): Finding => ({
+    what: 'server',
+    state: 'ok',
+    detail: `embedded, not running; ${detail}`,
+  });
   const passedOver: string[] = [];
   const program = await programHere({
     cacheDir: cacheDir(),
     onProgress: (text) => void passedOver.push(`\n${text}`),
   });
   const notes = passedOver.join('');
-  if (program !== undefined)
-    return ok(`not running; starts ${program.path} (server ${program.version})${notes}`);
+  if (program !== undefined) return ok(`starts ${program.path} (server ${program.version})${notes}`);
   ensureCacheFolder(dirname(pinnedPath(cacheDir(), TEMPORAL)));
-  return ok(
-    `not running; its program is brought at the first start (${TEMPORAL.megabytes} MB, to ${cacheDir()})${notes}`,
-  );
+  return ok(`its program is brought at the first start (${TEMPORAL.megabytes} MB, to ${cacheDir()})${notes}`);
 }
 
 async function sandbox(): Promise<Finding> {

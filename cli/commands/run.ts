@@ -104,7 +104,7 @@ export default async function run(
     if (!isQueued && options.detach !== true) {
       serving = new Serving(place.session(id), 'act', place.surroundings);
     }
-    const searchAttributes = place.link.isEmbedded
+    const searchAttributes = place.link.hasSearchAttributes
       ? Object.keys(SEARCH_ATTRIBUTES)
       : await place.link.client.knownSearchAttributes();
     const choices = { config, provider, model, role, cwd, environment, searchAttributes };

@@ -49,18 +49,50 @@ test('one of the right name but another type counts as unknown', async () => {
     .toEqual(['CadreRole']);
 });
 
-test('whoever may not ask is told none, and to register is refused with what an administrator can do', async () => {
+test('a namespace that does not exist is told as that, whatever is asked of it', async () => {
   const connection = await connect();
-  expect(await knownSearchAttributes(connection, 'no-such-namespace')).toEqual([]);
-  const refused = await registerSearchAttributes(connection, 'no-such-namespace').catch((error) => error);
-  expect(refused).toMatchObject({
-    code: 'not_permitted',
+  const missing = {
+    code: 'config_invalid',
     message: expect.stringContaining('no-such-namespace'),
-  });
+    hint: expect.stringContaining('temporal operator namespace create'),
+  };
+  await expect(knownSearchAttributes(connection, 'no-such-namespace')).rejects.toMatchObject(missing);
+  await expect(registerSearchAttributes(connection, 'no-such-namespace')).rejects.toMatchObject(missing);
+});
+
+test('whoever may not ask is told none, and to register is refused with what an administrator can do', async () => {
+  const connection = refusing(7);
+  expect(await knownSearchAttributes(connection, 'guarded')).toEqual([]);
+  const refused = await registerSearchAttributes(connection, 'guarded').catch((error) => error);
+  expect(refused).toMatchObject({ code: 'not_permitted', message: expect.stringContaining('guarded') });
   expect(refused.hint).toMatch(
-    /search-attribute create --namespace no-such-namespace --name CadreSession --type Keyword/,
+    /search-attribute create --namespace guarded --name CadreSession --type Keyword/,
   );
   expect(refused.hint).toMatch(
-    /tcld namespace search-attributes add --namespace no-such-namespace --sa "Cadre\w+=Keyword".* --sa "CadreDepth=Int"/,
+    /tcld namespace search-attributes add --namespace guarded --sa "Cadre\w+=Keyword".* --sa "CadreDepth=Int"/,
   );
 });
+
+test('a server without that service is one that may not be asked', async () => {
+  const connection = refusing(12);
+  expect(await knownSearchAttributes(connection, 'cloud')).toEqual([]);
+  await expect(registerSearchAttributes(connection, 'cloud')).rejects.toMatchObject({
+    code: 'not_permitted',
+  });
+});
+
+test('a server that is gone for a moment is not taken for one without attributes', async () => {
+  const connection = refusing(14);
+  const gone = { code: 'temporal_unreachable', retryable: true };
+  await expect(knownSearchAttributes(connection, 'default')).rejects.toMatchObject(gone);
+  await expect(registerSearchAttributes(connection, 'default')).rejects.toMatchObject(gone);
+});
+
+/** A connection whose operator service fails every call with a gRPC status. */
+function refusing(code: number): Connection {
+  const refuse = async () => {
+    throw Object.assign(new Error(`${code} refused`), { code, details: 'refused', metadata: {} });
+  };
+  const operatorService = { listSearchAttributes: refuse, addSearchAttributes: refuse };
+  return { operatorService } as unknown as Connection;
+}

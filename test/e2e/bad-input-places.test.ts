@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { processStart } from '../../server/index.ts';
+import { serverOfVersion } from '../support/grpc-server.ts';
 import { freePort, stranger } from '../support/ports.ts';
 import { CadreHome } from './cadre-home.ts';
 import { expectNoStack, fails } from './failures.ts';
@@ -25,6 +26,27 @@ const COMMANDS = [
   ['worker', '--queue', 'anything'],
   ['setup'],
 ];
+
+describe('a server that is too old', () => {
+  test.each(COMMANDS)('%s ends with 69, naming its version and the oldest that will do', async (...args) => {
+    const old = await serverOfVersion('1.20.4');
+    onTestFinished(() => old.close());
+    const { code, error } = await fails(home, args, { env: { TEMPORAL_ADDRESS: old.address } });
+    expect(code).toBe(69);
+    expect(error).toMatchObject({ code: 'temporal_unreachable', retryable: false });
+    expect(error.message).toContain(old.address);
+    expect(error.message).toMatch(/1\.20\.4.*\d+\.\d+\.\d+ or newer/);
+    expect(new Set(old.calls)).toEqual(new Set(['GetSystemInfo']));
+  });
+
+  test('doctor says so, too', async () => {
+    const old = await serverOfVersion('1.20.4');
+    onTestFinished(() => old.close());
+    const ended = await home.run(['doctor'], { env: { TEMPORAL_ADDRESS: old.address } });
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toMatch(/fail +server .*1\.20\.4/);
+  });
+});
 
 describe('an address of Temporal where nobody answers', () => {
   test.each(COMMANDS)('%s ends with 69 within seconds, naming the address', async (...args) => {

@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentView } from '../../protocol/index.ts';
 import { CadreHome, playing, SCRIPTS } from './cadre-home.ts';
@@ -73,10 +74,41 @@ test('tools that cannot be loaded, and a module without any, end a worker with 2
 });
 
 test('a namespace that does not exist is wrong configuration', async () => {
-  for (const args of [['ps'], ['run', 'hello', ...KEYS], ['worker', '--queue', 'q'], ['worker']]) {
+  for (const args of [['ps'], ['setup'], ['run', 'hello', ...KEYS], ['worker', '--queue', 'q'], ['worker']]) {
     const { code, error } = await fails(home, [...args, '--namespace', 'nowhere']);
     expect(code).toBe(2);
     expect(error).toMatchObject({ code: 'config_invalid', hint: expect.stringContaining('--namespace') });
     expect(error.message).toContain('nowhere');
   }
+});
+
+test('doctor tells it, too', async () => {
+  const ended = await home.run(['doctor', '--namespace', 'nowhere']);
+  expect(ended.code).toBe(1);
+  expect(ended.stdout).toMatch(/fail +server .*nowhere/);
+});
+
+test('a namespace without the search attributes of Cadre runs sessions, lists them, and is told to want a setup', async () => {
+  const { address } = JSON.parse(readFileSync(join(home.home, 'server.json'), 'utf8'));
+  const connection = await Connection.connect({ address });
+  await connection.workflowService.registerNamespace({
+    namespace: 'bare',
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  });
+  await connection.close();
+  const bare = ['--namespace', 'bare'];
+  // The server takes notice of a new namespace a moment later.
+  await expect.poll(async () => (await home.run(['ps', ...bare])).code, { timeout: 60_000 }).toBe(0);
+  expect((await home.run(['doctor', ...bare])).stdout).toMatch(/warn +search attributes .*CadreRole/);
+
+  const run = await home.run(['run', 'look', ...bare, ...KEYS], { cwd: home.folder });
+  expect(run).toMatchObject({ code: 0, stdout: 'color= key=\n' });
+  const listed = await home.json<{ agents: AgentView[] }>(['ps', '--all', '--role', 'default', ...bare]);
+  // How it has ended stands in an attribute: without it, that it has.
+  expect(listed.agents).toMatchObject([{ role: 'default', status: 'shutdown' }]);
+
+  expect((await home.run(['setup', ...bare])).stdout).toMatch(/registered .*CadreRole/);
+  await expect
+    .poll(async () => (await home.run(['doctor', ...bare])).stdout, { timeout: 60_000 })
+    .toMatch(/ok +search attributes/);
 });

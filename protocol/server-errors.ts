@@ -1,0 +1,43 @@
+import { CadreError } from './errors.ts';
+import { atLeast } from './versions.ts';
+
+/**
+ * The oldest Temporal server that Cadre works with: the oldest one that its tests were run against
+ * (docs/decisions/033). Older ones may lack what agents rely on, and would fail them in the middle of their work.
+ */
+export const OLDEST_SUPPORTED_SERVER = '1.29.0';
+
+/** What was meant to answer at an address, and does not. */
+export function nobodyAt(address: string, cause: unknown): CadreError {
+  return new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {
+    hint: 'Check the address (--address, TEMPORAL_ADDRESS), or leave it out to use the embedded server.',
+    retryable: true,
+    cause,
+  });
+}
+
+/** @param details what the server says, with the name of the namespace */
+export function noNamespace(details: string, cause?: unknown): CadreError {
+  return new CadreError('config_invalid', `Temporal: ${details}`, {
+    hint: 'Check --namespace, TEMPORAL_NAMESPACE and temporal.namespace of the configuration; `temporal operator namespace create --namespace NAME` creates one.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/**
+ * A version that cannot be compared is passed: what is offered as a service may call itself as it likes.
+ *
+ * @param version as the server names it in its system information, such as 1.32.0
+ * @throws CadreError `temporal_unreachable` for a server that is too old
+ */
+export function requireSupportedServer(version: string | null | undefined, address: string): void {
+  if (version === null || version === undefined || !/^v?\d+\.\d+\.\d+/.test(version)) return;
+  if (atLeast(version.replace(/^v/, ''), OLDEST_SUPPORTED_SERVER)) return;
+  throw new CadreError(
+    'temporal_unreachable',
+    `The Temporal server at ${address} is ${version}; Cadre needs ${OLDEST_SUPPORTED_SERVER} or newer.`,
+    {
+      hint: 'Upgrade that server, give another one with --address or TEMPORAL_ADDRESS, or leave the address out to use the embedded server.',
+    },
+  );
+}
