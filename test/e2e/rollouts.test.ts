@@ -316,7 +316,7 @@ test('a queued session that Temporal keeps no longer comes back, is forked and g
   expect(await other.json(['resume', id, ...at('there')])).toMatchObject({ resumed: [id] });
   expect((await other.json<{ items: Item[] }>(['items', id])).items).toEqual(before.items);
   await stopped(worker);
-});
+}, 480_000);
 
 test('a local session that Temporal keeps no longer is forked from its rollout', async () => {
   const id = await closedSession();
