@@ -75,15 +75,19 @@ export async function atAgents<T>(
   );
 }
 
-/** Of a session that Temporal keeps no longer, and whose rollout is here, the error says what can be done. */
+/** Of a session that Temporal does not keep, the error says what can be done with its rollout, or where there is none. */
 async function withWayBack(error: unknown, place: Workplace, ids: readonly AgentId[]): Promise<unknown> {
-  const session = ids.map(sessionOf).find((id) => place.rollouts.pathOf(id) !== undefined);
-  if (session === undefined || !(error instanceof CadreError) || !isMissing(error)) return error;
+  if (!(error instanceof CadreError) || !isMissing(error)) return error;
+  const sessions = ids.map(sessionOf);
+  const left = sessions.find((id) => place.rollouts.pathOf(id) !== undefined);
+  const session = left ?? sessions[0];
+  if (session === undefined) return error;
   const describing = place.link.reach((client) => client.get(session).describe());
   // An agent may be unknown in a session that is not.
   if (!(await describing.then(() => false, isMissing))) return error;
-  return new CadreError('agent_not_found', error.message, {
-    hint: `Temporal keeps the session no longer, but its rollout is here: cadre resume ${session} brings it back, cadre export ${session} prints it.`,
-    cause: error,
-  });
+  const hint =
+    left === undefined
+      ? `${error.hint ?? ''} There is no rollout of ${session} in ${place.rollouts.folders.join(' or ')} either ([rollouts] directory, cadre import).`
+      : `Temporal keeps the session no longer, but its rollout is here: cadre resume ${session} brings it back, cadre fork goes on from it in a new session, cadre export ${session} prints it.`;
+  return new CadreError('agent_not_found', error.message, { hint: hint.trim(), cause: error });
 }

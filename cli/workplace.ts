@@ -6,6 +6,8 @@ import {
   CadreError,
   DEFAULT_NAMESPACE,
   isAgentId,
+  localQueue,
+  localSessionOf,
   type SessionId,
   sessionOf,
   workerCommand,
@@ -28,13 +30,6 @@ import { TemporalLink } from './temporal-link.ts';
 
 /** A command that ends lets what runs finish for this long; the session goes on elsewhere. */
 const GRACE_MS = 3_000;
-
-const LOCAL = 'cadre-local/';
-
-/** The task queue of a local session: polled by whoever works for it, and by nobody else. */
-export function localQueue(session: SessionId): string {
-  return `${LOCAL}${session}`;
-}
 
 /** Where a command works: CADRE_HOME, the way to Temporal, and the sessions that this person serves. */
 export class Workplace {
@@ -100,7 +95,8 @@ export class Workplace {
     const { output } = this.#invocation;
     return {
       startWorker: async (queue, { workflowsOnly }) => {
-        await this.#requireKeys(queue.slice(LOCAL.length) as SessionId);
+        const session = localSessionOf(queue);
+        if (session !== undefined) await this.#requireKeys(session);
         const { createWorker } = await import('../worker/create-worker.ts');
         return this.link.reach(() =>
           createWorker({
@@ -147,6 +143,29 @@ export class Workplace {
     return serveWhileNeeded(local, mode, this.surroundings, () =>
       this.link.reach((client) => action(client.get(id))),
     );
+  }
+
+  /** The same for a question to a session: one that Temporal keeps no longer is served by nobody, since none is asked. */
+  async withSession<T>(session: SessionId, action: () => Promise<T>): Promise<T> {
+    const describing = this.link.reach((client) => client.get(session).describe());
+    return (await describing.then(() => false, isMissing))
+      ? action()
+      : this.withAgent(session, 'answer', action);
+  }
+
+  /**
+   * The queue that an agent lives on; of one that Temporal keeps no longer (`gone`), the one where it would go on.
+   *
+   * @throws CadreError `agent_not_found` where no rollout that is here has it either, `rollout_invalid`
+   */
+  async lastQueueOf(id: AgentId): Promise<{ queue: string; gone: boolean }> {
+    try {
+      return { queue: (await this.link.reach((client) => client.get(id).describe())).queue, gone: false };
+    } catch (error) {
+      const rollout = isMissing(error) ? await this.rollouts.find(sessionOf(id)) : undefined;
+      if (rollout?.agent(id) === undefined) throw error;
+      return { queue: this.#invocation.options.queue ?? rollout.header.queue, gone: true };
+    }
   }
 
   /** That of the session, where somebody has deleted the agent: what is left below it may need a worker. */
@@ -231,9 +250,10 @@ export class Workplace {
   async #requireWorkers(queue: string): Promise<void> {
     if (await this.link.reach((client) => client.hasWorkers(queue))) return;
     throw new CadreError('no_worker', `Nobody works for the queue ${queue}, so nobody can answer.`, {
-      hint: queue.startsWith(LOCAL)
-        ? 'It is a local session of another person or machine: `cadre attach` or `cadre worker` there works for it.'
-        : `Start a worker: ${workerCommand(queue)}`,
+      hint:
+        localSessionOf(queue) !== undefined
+          ? 'It is a local session of another person or machine: `cadre attach` or `cadre worker` there works for it.'
+          : `Start a worker: ${workerCommand(queue)}`,
       retryable: true,
     });
   }

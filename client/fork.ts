@@ -7,9 +7,6 @@ import {
   counted,
   type Item,
   plainText,
-  QUERIES,
-  type SessionSettings,
-  sessionOf,
   settledLength,
   TASK_SHOWN,
   WORKFLOW_TYPE,
@@ -17,13 +14,14 @@ import {
 import { AgentLine } from './agent-line.ts';
 import { checkedContent } from './checked.ts';
 import { translate } from './errors.ts';
+import { itemsOr, lastSeen, sessionSettingsOr } from './left-behind.ts';
 import { lastLife } from './resume.ts';
 import { startRoot } from './start-workflow.ts';
 import type { ForkOptions } from './types.ts';
-import { shownItems } from './whole-conversation.ts';
 
 /**
- * Starts a new root from the conversation of an agent, which stays as it is.
+ * Starts a new root from the conversation of an agent, which stays as it is; of one that Temporal keeps no longer, from
+ * its rollout.
  *
  * @param id of the new root
  * @returns how many items it takes along
@@ -34,17 +32,17 @@ export async function startFork(
   id: AgentId,
   options: ForkOptions,
 ): Promise<number> {
-  const { input } = options;
+  const { input, rollouts } = options;
   const content = input === undefined ? undefined : checkedContent(input, 'input');
   const line = new AgentLine(client, of);
-  const { type, runId: newest, taskQueue } = await line.describe();
+  const { type, runId: newest, taskQueue } = await lastSeen(line, rollouts);
   if (type !== WORKFLOW_TYPE) {
     throw new CadreError('agent_not_found', `${of} is a workflow, but not an agent of Cadre.`);
   }
-  const { runId, snapshot } = await lastLife(line, newest);
-  const to = await itemsCarried(line, runId, options.beforeMessage);
+  const { runId, snapshot } = await lastLife(line, newest, rollouts);
+  const to = itemsCarried(of, await itemsOr(line, rollouts, runId), options.beforeMessage);
   const { settings, identity } = snapshot;
-  const session = await new AgentLine(client, sessionOf(of)).query<SessionSettings>(QUERIES.session);
+  const session = await sessionSettingsOr(line, rollouts);
   // What carries nothing along has nothing of that task.
   const task = options.task ?? (content === undefined ? (to === 0 ? '' : identity.task) : plainText(content));
   const start: AgentInput = {
@@ -75,9 +73,7 @@ export async function startFork(
 }
 
 /** How many items stand before the nth user message; all that are settled, where none is named. */
-async function itemsCarried(line: AgentLine, runId: string, nth: number | undefined): Promise<number> {
-  const items: Item[] = [];
-  for await (const item of shownItems(line, runId)) items.push(item);
+function itemsCarried(of: AgentId, items: readonly Item[], nth: number | undefined): number {
   if (nth === undefined) return settledLength(items);
   if (!Number.isInteger(nth) || nth < 1) {
     throw new CadreError('invalid_arguments', `There is no user message ${nth}: they are counted from 1.`);
@@ -85,13 +81,9 @@ async function itemsCarried(line: AgentLine, runId: string, nth: number | undefi
   const { index: behind, replaced } = behindSummary(items);
   const { user_messages: before } = replaced;
   if (nth <= before) {
-    throw new CadreError(
-      'invalid_arguments',
-      `A summary has replaced the user message ${nth} of ${line.id}.`,
-      {
-        hint: `A fork may end before message ${before + 1} or a later one.`,
-      },
-    );
+    throw new CadreError('invalid_arguments', `A summary has replaced the user message ${nth} of ${of}.`, {
+      hint: `A fork may end before message ${before + 1} or a later one.`,
+    });
   }
   const messages = items.flatMap((item, index) =>
     index >= behind && item.type === 'user_message' ? [index] : [],
@@ -100,7 +92,7 @@ async function itemsCarried(line: AgentLine, runId: string, nth: number | undefi
   if (found !== undefined) return found;
   throw new CadreError(
     'invalid_arguments',
-    `agent ${line.id} has ${counted(before + messages.length, 'user message')}; there is no message ${nth}.`,
+    `agent ${of} has ${counted(before + messages.length, 'user message')}; there is no message ${nth}.`,
     { hint: 'Without a number the whole conversation is taken.' },
   );
 }

@@ -16,12 +16,14 @@ import { isMissing } from './is-missing.ts';
 export interface SessionRollout {
   header: RolloutHeader;
   body: AsyncIterable<RolloutBody>;
+  /** Why an earlier rollout of it that is here could not be read: what only that one holds is not in this one. */
+  unread?: CadreError;
 }
 
 /**
  * The session that an agent is of: from Temporal, open or closed, else from its rollout.
  *
- * @throws CadreError `agent_not_found` where neither has it
+ * @throws CadreError `agent_not_found` where neither has it; `rollout_invalid` where only a rollout might that is broken
  */
 export async function exportSession(
   client: Client,
@@ -30,12 +32,18 @@ export async function exportSession(
 ): Promise<SessionRollout> {
   const session = sessionOf(id);
   const runs = new AgentRuns(client, askRun(client));
-  const earlier = await rollouts.find(session);
-  const root = await newestRun(client, session, earlier !== undefined);
+  const found = await rollouts.find(session).catch((error: unknown) => {
+    if (error instanceof CadreError && error.code === 'rollout_invalid') return error;
+    throw error;
+  });
+  const root = await newestRun(client, session, found !== undefined);
+  const [earlier, unread] = found instanceof CadreError ? [undefined, found] : [found, undefined];
+  if (root === undefined && unread !== undefined) throw unread;
   if (root === undefined && earlier !== undefined) return { header: earlier.header, body: earlier.body() };
   return {
     header: newHeader(session, root?.taskQueue ?? ''),
     body: collect({ session, runs, stateDir: rollouts.stateDir, earlier }),
+    ...(unread === undefined ? {} : { unread }),
   };
 }
 

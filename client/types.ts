@@ -78,6 +78,8 @@ export interface ForkOptions {
   task?: string;
   /** Default: the task queue of the agent that is forked. */
   queue?: string;
+  /** Where an agent is found that Temporal keeps no longer; the workers need its rollout there, too. */
+  rollouts?: Rollouts;
   /** What differs from the session that is forked. With an input, one that is one-shot stays so. */
   session?: Partial<SessionSettings>;
   /** Default: `api`. */

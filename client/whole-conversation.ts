@@ -10,9 +10,11 @@ import {
 import type { AgentLine } from './agent-line.ts';
 import { isMissing } from './is-missing.ts';
 
-/** What the model is shown of a conversation now. */
-export async function* shownItems(line: AgentLine, runId?: string): AsyncGenerator<Item> {
-  yield* pages(line, {}, runId);
+/** What the model is shown of a conversation now, or was at the end of that run. */
+export async function shownItems(line: AgentLine, runId?: string): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const item of pages(line, {}, runId)) items.push(item);
+  return items;
 }
 
 /**
@@ -23,8 +25,7 @@ export async function* shownItems(line: AgentLine, runId?: string): AsyncGenerat
 export async function* wholeConversation(line: AgentLine): AsyncGenerator<Item> {
   const { replaced_in: runs = [] } = await line.query<ItemsPage>(QUERIES.items, { from: 0, to: 0 });
   for (const { run_id: runId } of runs) yield* replacedIn(line, runId);
-  const shown: Item[] = [];
-  for await (const item of shownItems(line)) shown.push(item);
+  const shown = await shownItems(line);
   yield* shown.slice(behindSummary(shown).index);
 }
 

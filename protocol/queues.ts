@@ -1,4 +1,5 @@
 import { CadreError } from './errors.ts';
+import type { SessionId } from './ids.ts';
 
 /**
  * Names of task queues. A queue `Q` is served by workers that are alike. `Q@HOST` is what those of them poll that run on
@@ -8,6 +9,18 @@ import { CadreError } from './errors.ts';
 const HOST = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/;
 const OF_HOST = /^(.+)@([^@]*)$/;
 const OF_MODELS = /^(.+)\.models\/(.+)$/;
+
+const LOCAL = 'cadre-local/';
+
+/** The queue of a local session: polled by whoever works for it, and by nobody else. */
+export function localQueue(session: SessionId): string {
+  return `${LOCAL}${session}`;
+}
+
+/** The local session whose queue that is; undefined for one that has a name of its own. */
+export function localSessionOf(queue: string): SessionId | undefined {
+  return queue.startsWith(LOCAL) ? (queue.slice(LOCAL.length) as SessionId) : undefined;
+}
 
 /**
  * The queue of the sessions of `queue` that live on one host.

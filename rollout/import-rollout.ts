@@ -1,59 +1,84 @@
+import { rm } from 'node:fs/promises';
 import { CadreError, type KeyRing } from '../protocol/index.ts';
 import { keepOutput } from './handle-files.ts';
 import { Rollout } from './rollout.ts';
 import type { Rollouts } from './rollouts.ts';
 
+export interface ImportOptions {
+  keys: KeyRing | undefined;
+  /** Another rollout of the same session gives way. */
+  replace: boolean;
+  /** Where the session is to go on; default: the queue that it lived on. */
+  queue?: string | undefined;
+}
+
 export interface Imported {
   rollout: Rollout;
   /** Where it lies now. */
   path: string;
+  /** The queue whose workers find it there. */
+  queue: string;
   /** The same one was there. */
   already: boolean;
 }
 
 /**
- * Takes a rollout in from a file, with the outputs that it brings along. All of it is checked first.
+ * Takes a rollout in from a file, with the outputs that it brings along, to where those look for it who bring the
+ * session back. All of it is checked first.
  *
- * @param replace another rollout of the same session
- * @throws CadreError `rollout_invalid`, `key_missing`, or `rollout_exists` where another one is there
+ * @throws CadreError `rollout_invalid`, `key_missing`, or `rollout_exists` where another one of the session is here
  */
 export async function importRollout(
   file: string,
   rollouts: Rollouts,
-  keys: KeyRing | undefined,
-  replace: boolean,
+  { keys, replace, queue: wanted }: ImportOptions,
 ): Promise<Imported> {
   const rollout = await Rollout.open(file, keys);
   const { session_id: session } = rollout.header;
-  const there = await thereOf(rollouts, session, replace);
-  const already = there !== undefined && there.sha256 === rollout.sha256;
-  if (there !== undefined && !already && !replace) throw exists(session, there, rollout);
+  const queue = wanted ?? rollout.header.queue;
+  const path = rollouts.placeFor(session, queue);
+  const others: string[] = [];
+  let already = false;
+  for (const at of rollouts.pathsOf(session)) {
+    const there = await thereAt(at, keys, replace);
+    if (there?.sha256 !== rollout.sha256) {
+      if (there !== undefined && !replace) throw exists(there, rollout);
+      others.push(at);
+    } else if (at === path) already = true;
+  }
   for (const handle of rollout.handles) {
     const line = await rollout.output(handle);
     if (line !== undefined) await keepOutput(rollouts.stateDir, line);
   }
-  if (already) return { rollout, path: there.path, already };
-  return { rollout, path: await rollouts.write(rollout.header, rollout.body()), already };
+  if (!already) await rollouts.write(rollout.header, rollout.body(), path);
+  // In another folder it might be found first.
+  for (const at of others) if (at !== path) await rm(at, { force: true });
+  return { rollout, path, queue, already };
 }
 
-async function thereOf(
-  rollouts: Rollouts,
-  session: Rollout['header']['session_id'],
+/** @returns undefined for one that cannot be read, and is to give way anyway */
+async function thereAt(
+  path: string,
+  keys: KeyRing | undefined,
   replace: boolean,
 ): Promise<Rollout | undefined> {
   try {
-    return await rollouts.find(session);
+    return await Rollout.open(path, keys);
   } catch (error) {
-    if (replace && error instanceof CadreError) return undefined;
-    throw error;
+    if (!(error instanceof CadreError)) throw error;
+    if (replace) return undefined;
+    const hint = `Nothing was changed. ${error.hint ?? ''} ${WITH_REPLACE}`.replaceAll('  ', ' ');
+    throw new CadreError(error.code, error.message, { hint, cause: error });
   }
 }
 
-function exists(session: string, there: Rollout, given: Rollout): CadreError {
+const WITH_REPLACE = '`cadre import FILE --replace` puts the file in its place.';
+
+function exists(there: Rollout, given: Rollout): CadreError {
   const [old, fresh] = [there, given].map(({ header }) => header.written_at);
   return new CadreError(
     'rollout_exists',
-    `Another rollout of ${session} is there (written ${old}, the file ${fresh}): ${there.path}`,
-    { hint: 'Nothing was changed. `cadre import FILE --replace` puts the file in its place.' },
+    `Another rollout of ${given.header.session_id} is there (written ${old}, the file ${fresh}): ${there.path}`,
+    { hint: `Nothing was changed. ${WITH_REPLACE}` },
   );
 }

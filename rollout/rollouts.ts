@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { copyFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   CadreError,
   type KeyRing,
+  localSessionOf,
   ROLLOUT_FORMAT,
   type RolloutBody,
   type RolloutHeader,
@@ -24,6 +25,8 @@ export interface RolloutPlaces {
 
 /** The rollouts that were read last. */
 const OPEN_KEPT = 8;
+/** The end of the name of one that cannot be read. */
+const BROKEN = '.broken';
 
 /** Where those lie that sessions of this CADRE_HOME have left. */
 export function ownRollouts(stateDir: string): string {
@@ -33,8 +36,9 @@ export function ownRollouts(stateDir: string): string {
 /** The rollouts that are at hand: those in CADRE_HOME, and those in a folder of the workers of a queue. */
 export class Rollouts {
   readonly stateDir: string;
-  /** The first one is written to. */
-  readonly #folders: string[];
+  readonly #own: string;
+  /** Where they are looked for; the first one is written to. */
+  readonly folders: readonly string[];
   readonly #keys: KeyRing | undefined;
   /** By path, with what the file was like. */
   readonly #open = new Map<string, { stamp: string; rollout: Rollout }>();
@@ -42,13 +46,28 @@ export class Rollouts {
   constructor({ stateDir, directory, keys }: RolloutPlaces) {
     const own = ownRollouts(stateDir);
     this.stateDir = stateDir;
-    this.#folders = directory === undefined || directory === own ? [own] : [directory, own];
+    this.#own = own;
+    this.folders = directory === undefined || directory === own ? [own] : [directory, own];
     this.#keys = keys;
   }
 
   /** Where the rollout of a session lies; undefined where there is none. */
   pathOf(session: SessionId): string | undefined {
-    return this.#paths(session).find((path) => existsSync(path));
+    return this.pathsOf(session)[0];
+  }
+
+  /** All that lie here of a session; of several the first one counts. */
+  pathsOf(session: SessionId): string[] {
+    return this.#paths(session).filter((path) => existsSync(path));
+  }
+
+  /**
+   * Where whoever works for a queue looks for the rollout of a session: for a local one in CADRE_HOME, for any other in
+   * the folder of the queue's workers, where there is one.
+   */
+  placeFor(session: SessionId, queue: string): string {
+    const folder = localSessionOf(queue) === undefined ? this.folders[0] : this.#own;
+    return fileIn(folder ?? this.#own, session);
   }
 
   /**
@@ -74,22 +93,51 @@ export class Rollouts {
   }
 
   /** Writes the rollout of a session, in place of an earlier one; returns where. */
-  async write(header: RolloutHeader, body: AsyncIterable<RolloutBody>): Promise<string> {
-    const [path = ''] = this.#paths(header.session_id);
+  async write(
+    header: RolloutHeader,
+    body: AsyncIterable<RolloutBody>,
+    path = this.#paths(header.session_id)[0] ?? '',
+  ): Promise<string> {
     await writeLines(path, rolloutText(header, body, this.#keys));
     return path;
   }
 
-  /** Returns whether there was one. */
+  /**
+   * Writes the rollout of a session in place of one that cannot be read, which stays beside it for a person to look
+   * into. Where nothing comes of that, all is as it was.
+   */
+  async writeInPlaceOfBroken(header: RolloutHeader, body: AsyncIterable<RolloutBody>): Promise<string> {
+    const path = this.#paths(header.session_id)[0] ?? '';
+    const aside = `${path}.${Date.now()}${BROKEN}`;
+    if (existsSync(path)) await copyFile(path, aside);
+    try {
+      return await this.write(header, body);
+    } catch (error) {
+      await rm(aside, { force: true });
+      throw error;
+    }
+  }
+
+  /** Also what was set aside. Returns whether there was one. */
   async remove(session: SessionId): Promise<boolean> {
-    const found = this.#paths(session).filter((path) => existsSync(path));
+    const found = this.pathsOf(session);
+    for (const folder of this.folders) {
+      for (const name of await readdir(folder).catch(() => [])) {
+        if (name.startsWith(`${session}.`) && name.endsWith(BROKEN))
+          await rm(join(folder, name), { force: true });
+      }
+    }
     for (const path of found) await rm(path, { force: true });
     return found.length > 0;
   }
 
   #paths(session: SessionId): string[] {
-    return this.#folders.map((folder) => join(folder, `${session}.jsonl`));
+    return this.folders.map((folder) => fileIn(folder, session));
   }
+}
+
+function fileIn(folder: string, session: SessionId): string {
+  return join(folder, `${session}.jsonl`);
 }
 
 /** The header of a rollout that is collected now. */

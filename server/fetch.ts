@@ -1,9 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CadreError } from '../protocol/index.ts';
 import { ensureCacheFolder } from './home.ts';
 import type { PinnedProgram } from './pinned.ts';
+import { putWhole } from './whole-file.ts';
 
 export interface FetchOptions {
   /** Where the program is to be. */
@@ -31,7 +32,7 @@ export async function fetchProgram(program: PinnedProgram, options: FetchOptions
         const bytes = await way.fetch(folder, onProgress);
         const actual = createHash('sha256').update(bytes).digest('hex');
         if (actual !== expected) throw new Error(`its checksum is ${actual}, not ${expected}`);
-        return await install(bytes, target);
+        return await putWhole(target, bytes, 0o755);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         problems.push(`${way.name}: ${reason.split('\n')[0]}`);
@@ -41,17 +42,6 @@ export async function fetchProgram(program: PinnedProgram, options: FetchOptions
     await rm(folder, { recursive: true, force: true });
   }
   throw unavailable(program, problems);
-}
-
-async function install(bytes: Uint8Array, target: string): Promise<void> {
-  const draft = `${target}.${randomUUID()}`;
-  try {
-    await writeFile(draft, bytes);
-    await chmod(draft, 0o755);
-    await rename(draft, target);
-  } finally {
-    await rm(draft, { force: true });
-  }
 }
 
 function unavailable(program: PinnedProgram, problems: string[]): CadreError {

@@ -27,6 +27,16 @@ export function hasToShrink(agent: AgentState): boolean {
   return workflowInfo().continueAsNewSuggested && carriedBytes(agent) > CARRIED_BYTES;
 }
 
+/** At about a third of what a server lets the history of one run have before it terminates it: 50 MiB, 51,200 events. */
+const URGENT = { bytes: 16_000_000, events: 17_000 };
+
+/** Whether it has to shrink soon, or the server will end it: by its history, and by what is about to enter that. */
+export function hasToShrinkNow(agent: AgentState): boolean {
+  const { historySize, historyLength } = workflowInfo();
+  if (!hasToShrink(agent)) return false;
+  return Math.max(historySize, agent.conversation.bytes) > URGENT.bytes || historyLength > URGENT.events;
+}
+
 /** About as many as all that it takes along; what others have said is cut for that. */
 export function carriedBytes(agent: AgentState): number {
   const { conversation, step, inbox, children, tree, operations } = agent;

@@ -37,20 +37,24 @@ async function write(
   const runs = new AgentRuns(client, askRun(client));
   const root = await runs.newest(session);
   if (root === undefined) throw new CadreError('agent_not_found', `There is no session ${session}.`);
-  const earlier = await earlierRollout(rollouts, session);
-  const body = collect({ session, runs, stateDir: rollouts.stateDir, earlier });
-  await progress.orStalled(rollouts.write(newHeader(session, root.queue), progress.of(body)));
+  const found = await earlierRollout(rollouts, session);
+  const earlier = found === 'broken' ? undefined : found;
+  const body = progress.of(collect({ session, runs, stateDir: rollouts.stateDir, earlier }));
+  const header = newHeader(session, root.queue);
+  await progress.orStalled(
+    found === 'broken' ? rollouts.writeInPlaceOfBroken(header, body) : rollouts.write(header, body),
+  );
 }
 
-/** One that is broken is replaced; one that only lacks a key may hold what nothing else does. */
+/** One that only lacks a key may hold what nothing else does: it is not written over. */
 async function earlierRollout(
   rollouts: Rollouts,
   session: RolloutRequest['session_id'],
-): Promise<Rollout | undefined> {
+): Promise<Rollout | 'broken' | undefined> {
   try {
     return await rollouts.find(session);
   } catch (error) {
-    if (error instanceof CadreError && error.code === 'rollout_invalid') return undefined;
+    if (error instanceof CadreError && error.code === 'rollout_invalid') return 'broken';
     throw error;
   }
 }

@@ -1,12 +1,11 @@
 import pLimit from 'p-limit';
-import { type Approval, formatDuration, type SessionId } from '../../protocol/index.ts';
+import { type Approval, formatDuration, localQueue, type SessionId } from '../../protocol/index.ts';
 import { askSessions, notAskedText, within } from '../ask-sessions.ts';
 import { atAgent, atWorkplace } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { isServed } from '../serving/serving.ts';
 import { columns, harmless } from '../terminal-text.ts';
-import { localQueue } from '../workplace.ts';
 
 const AT_ONCE = 32;
 /** Each session that nobody works for takes a worker of its own for a moment, and half a second of a processor. */

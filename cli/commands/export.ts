@@ -1,13 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isMissing } from '../../client/is-missing.ts';
-import { CadreError, type RolloutBody, type SessionId, sessionOf } from '../../protocol/index.ts';
+import { CadreError, type RolloutBody, sessionOf } from '../../protocol/index.ts';
 import { writeLines } from '../../rollout/write-file.ts';
 import { rolloutText } from '../../rollout/write-rollout.ts';
 import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
-import type { Workplace } from '../workplace.ts';
+import { harmless } from '../terminal-text.ts';
 
 /** Writes a session's rollout to a file, or as it comes to stdout. */
 export default function exportCommand(
@@ -20,8 +19,10 @@ export default function exportCommand(
     const session = sessionOf(id);
     const keys = plain ? undefined : place.link.connectOptions.encryption;
     const path = file === undefined ? undefined : await writable(resolve(invocation.cwd, file));
-    await withAnswers(place, session, async () => {
-      const { header, body } = await place.link.reach((client) => client.export(session, place.rollouts));
+    await place.withSession(session, async () => {
+      const { header, body, unread } = await place.link.reach((client) =>
+        client.export(session, place.rollouts),
+      );
       const seen = new Seen();
       const text = rolloutText(header, seen.through(body), keys);
       if (path === undefined) for await (const line of text) await output.raw(`${line}\n`);
@@ -30,24 +31,13 @@ export default function exportCommand(
       if (path !== undefined) {
         output.result({ session_id: session, file: path, agents, missing }, path);
       }
+      if (unread !== undefined) {
+        output.warn(`what only an earlier rollout may hold is not in it: ${harmless(unread.message)}`);
+      }
       for (const agent of missing) output.warn(`${agent} is not in it: Temporal keeps it no longer.`);
     });
     return EXIT.done;
   });
-}
-
-/** Agents answer only where somebody works for them; of a session that Temporal keeps no longer nobody is asked. */
-async function withAnswers(place: Workplace, session: SessionId, action: () => Promise<void>): Promise<void> {
-  const known = await place.link
-    .reach((client) => client.get(session).describe())
-    .then(
-      () => true,
-      (error: unknown) => {
-        if (isMissing(error)) return false;
-        throw error;
-      },
-    );
-  return known ? place.withAgent(session, 'answer', action) : action();
 }
 
 /** @throws CadreError `usage` for what is no file */

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { CadreError, counted } from '../../protocol/index.ts';
+import { CadreError, counted, localSessionOf, workerCommand } from '../../protocol/index.ts';
 import { importRollout } from '../../rollout/import-rollout.ts';
 import { Rollouts } from '../../rollout/rollouts.ts';
 import { cadreHome, ensureFolder } from '../../server/home.ts';
@@ -7,29 +7,40 @@ import { loadKeys } from '../config/encryption.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 
-/** Takes a session's rollout in, so that `resume` finds it. Asks no server. */
+/** Takes a session's rollout in, to where `resume` and the workers of its queue find it. Asks no server. */
 export default async function importCommand(
   invocation: Invocation,
   [file]: [string],
   { replace = false }: { replace?: boolean },
 ): Promise<ExitCode> {
-  const { output, environment } = invocation;
+  const { output, environment, options } = invocation;
   const { config } = await invocation.loadConfig();
   const keys = loadKeys(config.encryption, environment);
   const stateDir = ensureFolder(cadreHome(environment));
-  const rollouts = new Rollouts({ stateDir, keys });
+  const { directory } = config.rollouts;
+  const rollouts = new Rollouts({ stateDir, directory, keys });
   const path = resolve(invocation.cwd, file);
-  const imported = await importRollout(path, rollouts, keys, replace).catch((error: unknown) => {
+  const imported = await importRollout(path, rollouts, {
+    keys,
+    replace,
+    queue: options.queue,
+  }).catch((error: unknown) => {
     throw unreadable(path, error);
   });
-  const { rollout, already } = imported;
+  const { rollout, already, queue } = imported;
   const { session_id } = rollout.header;
   const agents = rollout.agents.length;
   output.result(
     { session_id, agents, lines: rollout.lines, file: imported.path, already },
     `${already ? 'already here' : 'imported'}: ${session_id}, ${counted(agents, 'agent')}`,
   );
-  output.info(`Bring it back with: cadre resume ${session_id}`);
+  if (localSessionOf(queue) === undefined && directory === undefined) {
+    output.warn(
+      `the workers of the queue ${queue} find it in ${imported.path} only where they have the same CADRE_HOME: name the folder of their rollouts with [rollouts] directory, here and there (${workerCommand(queue)}).`,
+    );
+  }
+  const at = options.queue === undefined ? '' : ` --queue ${options.queue}`;
+  output.info(`Bring it back with: cadre resume ${session_id}${at}`);
   return EXIT.done;
 }
 

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import {
   CadreError,
   hostQueue,
+  localQueue,
   newRootId,
   REHEARSAL_NOTICE,
   REHEARSAL_PROVIDER,
@@ -27,7 +28,7 @@ import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import { tellNeededKey } from '../serving/tell-needed-key.ts';
 import { agentSettingsOf, sessionSettingsOf, taskOf } from '../session-settings.ts';
 import { workerOptionsOf } from '../worker-options.ts';
-import { localQueue, Workplace } from '../workplace.ts';
+import { Workplace } from '../workplace.ts';
 
 export interface RunOptions {
   agent?: string;

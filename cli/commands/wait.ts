@@ -5,6 +5,7 @@ import {
   type AgentId,
   type AgentView,
   CadreError,
+  localQueue,
   type Status,
   sessionOf,
   type WireStatus,
@@ -16,7 +17,7 @@ import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { handOverWork } from '../serving/hand-over.ts';
 import { oneLine } from '../terminal-text.ts';
-import { localQueue, type Workplace } from '../workplace.ts';
+import type { Workplace } from '../workplace.ts';
 
 interface WaitOptions {
   all?: boolean;

@@ -1,7 +1,7 @@
-import { type AgentId, sessionOf } from '../../protocol/index.ts';
+import { type AgentId, localQueue, sessionOf } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { workerOptionsOf } from '../worker-options.ts';
-import { localQueue, type Workplace } from '../workplace.ts';
+import type { Workplace } from '../workplace.ts';
 import { startBackgroundWorker } from './background.ts';
 import { isServed } from './serving.ts';
 

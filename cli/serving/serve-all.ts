@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMissing } from '../../client/is-missing.ts';
-import type { SessionId } from '../../protocol/index.ts';
+import { localQueue, type SessionId } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
-import { localQueue, type Workplace } from '../workplace.ts';
+import type { Workplace } from '../workplace.ts';
 import { nothingRuns } from './nothing-runs.ts';
 import { Serving } from './serving.ts';
 import type { SessionRecord } from './session-files.ts';

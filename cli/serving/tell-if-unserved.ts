@@ -1,6 +1,6 @@
-import { type AgentId, sessionOf, workerCommand } from '../../protocol/index.ts';
+import { type AgentId, localQueue, sessionOf, workerCommand } from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
-import { localQueue, type Workplace } from '../workplace.ts';
+import type { Workplace } from '../workplace.ts';
 import { isServed } from './serving.ts';
 
 /** What was started or sent is kept, but nobody will act on it until somebody works for the session. */

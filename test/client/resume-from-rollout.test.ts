@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
 import { CadreClient, Rollouts } from '../../client/index.ts';
-import type { AgentId, AgentSettings, RolloutBody } from '../../protocol/index.ts';
+import { type AgentId, type AgentSettings, newRootId, type RolloutBody } from '../../protocol/index.ts';
 import { heard, lines, type Say, say, spawnAs, waitForAll } from '../workflows/script.ts';
 import { withWorker } from '../workflows/with-worker.ts';
 
@@ -38,7 +38,11 @@ const POET: Partial<AgentSettings> = {
 };
 
 /** A root with a child below and another one that was closed before; Temporal keeps none of them. */
-async function forgotten(root: Say[] = [], at: Rollouts | 'nowhere' = rollouts) {
+async function forgotten(
+  root: Say[] = [],
+  at: Rollouts | 'nowhere' = rollouts,
+  inputs: readonly string[] = [],
+) {
   const session = await worker().start({
     roles: { poet: POET },
     limits: { max_tokens: 200 },
@@ -53,11 +57,22 @@ async function forgotten(root: Say[] = [], at: Rollouts | 'nowhere' = rollouts) 
   forgottenIds.push(session.id);
   const agent = cadre.get(session.id);
   await agent.wait();
+  for (const input of inputs) {
+    await agent.send(input);
+    await agent.wait();
+  }
   await agent.setNote('keep me');
   const before = (await agent.items()).items;
   await agent.close();
   await remove(session.id);
   return { session, root: agent, child: cadre.get(session.idOf('poet-1')), before };
+}
+
+/** The id of a fork that is played by what is left of the session's script. */
+function forkId(session: { id: AgentId }): AgentId {
+  const id = newRootId(Date.now(), Math.random);
+  worker().playAs(id, session.id);
+  return id;
 }
 
 async function remove(id: AgentId): Promise<void> {
@@ -114,6 +129,51 @@ test('what remains of the budget is what it has left', async () => {
     (await root.tree()).agents.reduce((sum, { usage }) => sum + usage.total_tokens, 0),
   ).toBeLessThanOrEqual(200);
   expect(await root.status()).toMatchObject({ message: expect.stringMatching(/token/i) });
+});
+
+test('a conversation that Temporal keeps no longer is forked from the rollout: whole, before a message, a child', async () => {
+  const { session, root, child, before } = await forgotten([say('second'), say('third')], rollouts, [
+    'go on',
+  ]);
+  await expect(root.fork()).rejects.toMatchObject({ code: 'agent_not_found' });
+  const whole = await root.fork({ id: forkId(session), rollouts, input: 'and then?' });
+  expect(whole).toMatchObject({ context_mode: 'forked', items_carried: before.length });
+  expect(await whole.wait()).toMatchObject({
+    message: 'third',
+    depth: 0,
+    task: 'and then?',
+    model: 'scripted',
+  });
+  expect((await whole.items()).items.slice(0, before.length)).toEqual(before);
+
+  const second = before.findLastIndex((item) => item.type === 'user_message');
+  const part = await root.fork({ id: forkId(session), rollouts, beforeMessage: 2 });
+  expect(part).toMatchObject({ context_mode: 'forked', items_carried: second });
+  expect((await part.items()).items).toEqual(before.slice(0, second));
+  const none = await root.fork({ id: forkId(session), rollouts, beforeMessage: 1 });
+  expect(none).toMatchObject({ context_mode: 'fresh', items_carried: 0 });
+  expect(await none.status()).toMatchObject({ task: '' });
+  await expect(root.fork({ rollouts, beforeMessage: 3 })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    message: expect.stringContaining('2 user messages'),
+  });
+
+  const below = await child.fork({ id: forkId(session), rollouts });
+  expect(heard((await below.items()).items)).toEqual(['x']);
+  expect(await below.status()).toMatchObject({
+    role: 'poet',
+    model: 'another',
+    depth: 0,
+  });
+  // All that it comes from is as it was.
+  expect((await rollouts.find(session.id))?.agents).toEqual([root.id, child.id]);
+  await expect(root.status()).rejects.toMatchObject({ code: 'agent_not_found' });
+});
+
+test('a child that only the rollout has is forked while its root is open', async () => {
+  const { session, root, child } = await forgotten();
+  await root.resume({ rollouts });
+  expect(await child.fork({ id: forkId(session), rollouts })).toMatchObject({ context_mode: 'forked' });
 });
 
 test('without a rollout nothing comes back', async () => {

@@ -11,11 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { AgentView, Item, RolloutBody } from '../../protocol/index.ts';
+import { CadreClient } from '../../client/index.ts';
+import type { AgentId, AgentView, Item, RolloutBody } from '../../protocol/index.ts';
 import { Rollout } from '../../rollout/rollout.ts';
 import { writeLines } from '../../rollout/write-file.ts';
 import { rolloutText } from '../../rollout/write-rollout.ts';
-import { CadreHome, playing } from './cadre-home.ts';
+import { ensureServer } from '../../server/index.ts';
+import { CadreHome, playing, type Running } from './cadre-home.ts';
 import { fails } from './failures.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
@@ -23,10 +25,13 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 const home = new CadreHome();
 /** Another person's machine. */
 const other = new CadreHome();
+/** A machine of workers. */
+const host = new CadreHome();
+const homes = [home, other, host];
 beforeAll(() => {
-  for (const each of [home, other]) mkdirSync(each.folder, { recursive: true });
+  for (const each of homes) mkdirSync(each.folder, { recursive: true });
 });
-afterAll(() => Promise.all([home.remove(), other.remove()]));
+afterAll(() => Promise.all(homes.map((each) => each.remove())));
 
 const tree = playing('tree.yaml');
 /** Half a minute is usual where a session is removed as soon as it has closed. */
@@ -218,4 +223,121 @@ test('one that is open is exported as it stands, and where rollouts are switched
     status: 'shutdown',
     closed: true,
   });
+});
+
+/** What retention does in the end: nothing of the session is left on the server. */
+async function forget(address: string, id: string): Promise<void> {
+  const cadre = await CadreClient.connect({ address });
+  try {
+    await cadre.remove(id as AgentId);
+    const left = () =>
+      cadre
+        .get(id as AgentId)
+        .describe()
+        .catch((error) => error.code);
+    await expect.poll(left, { timeout: GONE_WITHIN_MS, interval: 1_000 }).toBe('agent_not_found');
+  } finally {
+    await cadre.close();
+  }
+}
+
+/** A worker of the queue on a machine that has nothing in common with whoever asks, but for a folder. */
+async function workerWith(address: string, directory: string[]): Promise<Running> {
+  const worker = host.start(['worker', '--queue', 'team', '--address', address, ...directory]);
+  await worker.says(/Working for the queue team/);
+  return worker;
+}
+
+async function stopped(worker: Running): Promise<void> {
+  worker.child.kill('SIGTERM');
+  expect(await worker.ended).toMatchObject({ code: 0 });
+}
+
+test('a queued session that Temporal keeps no longer comes back, is forked and goes on elsewhere, where its workers find it', async () => {
+  const at = (folder: string) => ['-c', `rollouts.directory="${join(host.root, folder)}"`];
+  const { address } = await ensureServer({ home: home.home });
+  let worker = await workerWith(address, at('kept'));
+  const id = await closedSession(['--queue', 'team']);
+  const before = await home.json<{ items: Item[] }>(['items', id]);
+  await forget(address, id);
+
+  // Whoever has no rollout of it is told where one is looked for.
+  const unknown = await fails(home, ['resume', id]);
+  expect(unknown).toMatchObject({ code: 3, error: { code: 'agent_not_found' } });
+  expect(unknown.error.hint).toContain('rollouts');
+  for (const command of ['items', 'status']) {
+    const { code, error } = await fails(home, [command, id, ...at('kept')]);
+    expect(code).toBe(3);
+    expect(error.hint).toContain(`cadre resume ${id}`);
+  }
+  const exported = await home.run(['export', id, ...at('kept')]);
+  expect(exported.stdout).toBe(readFileSync(join(host.root, 'kept', `${id}.jsonl`), 'utf8'));
+
+  // A worker that does not find it says so, and nothing is lost by that.
+  await stopped(worker);
+  mkdirSync(join(host.root, 'broken'));
+  writeFileSync(join(host.root, 'broken', `${id}.jsonl`), exported.stdout.slice(0, -100));
+  for (const [folder, reason] of [
+    [[], /no rollout of its session lies where this worker looks for it: in .*home\/rollouts /],
+    [at('wrong'), /no rollout of its session lies where this worker looks for it: in .*wrong or /],
+    [at('broken'), /broken\/a\w{12}\.jsonl cannot be used: line \d+: /],
+  ] as const) {
+    worker = await workerWith(address, [...folder]);
+    for (const command of ['resume', 'fork']) {
+      const { code, error } = await fails(home, [command, id, ...at('kept')]);
+      expect({ code, error }).toMatchObject({ code: 1, error: { code: 'agent_not_resumable' } });
+      expect(error.message).toMatch(reason);
+    }
+    await stopped(worker);
+  }
+  // Nobody has tidied away what may yet be mended.
+  expect(readdirSync(join(host.root, 'broken'))).toEqual([`${id}.jsonl`]);
+  worker = await workerWith(address, at('kept'));
+  const fork = await home.json<{ agent_id: string; items_carried: number }>(['fork', id, ...at('kept')]);
+  expect(fork.items_carried).toBe(before.items.length);
+  expect((await home.json<{ items: Item[] }>(['items', fork.agent_id])).items).toEqual(before.items);
+  expect(await home.json(['resume', id, ...at('kept')])).toMatchObject({ resumed: [id], not_resumed: [] });
+  expect((await home.json<{ items: Item[] }>(['items', id])).items).toEqual(before.items);
+  expect(await home.json(['status', id])).toMatchObject({ status: 'completed', closed: false, turn: 1 });
+  expect(await home.json(['resume', `${id}/default-1`])).toMatchObject({ message: 'report of child one' });
+  expect((await home.run(['close', id])).code).toBe(0);
+  await stopped(worker);
+
+  // On another server, with another folder of the workers there.
+  const file = join(home.root, 'queued.jsonl');
+  writeFileSync(file, exported.stdout);
+  const unheard = await other.run(['import', file, '--json']);
+  expect(JSON.parse(unheard.stdout).file).toBe(rolloutOf(other, id));
+  expect(unheard.stderr).toContain('[rollouts] directory');
+  const there = join(host.root, 'there', `${id}.jsonl`);
+  expect(await other.json(['import', file, ...at('there')])).toMatchObject({ file: there, already: false });
+  const elsewhere = await ensureServer({ home: other.home });
+  worker = await workerWith(elsewhere.address, at('there'));
+  expect(await other.json(['resume', id, ...at('there')])).toMatchObject({ resumed: [id] });
+  expect((await other.json<{ items: Item[] }>(['items', id])).items).toEqual(before.items);
+  await stopped(worker);
+}, 480_000);
+
+test('a local session that Temporal keeps no longer is forked from its rollout', async () => {
+  const id = await closedSession();
+  const { items } = await home.json<{ items: Item[] }>(['items', id]);
+  const { address } = await ensureServer({ home: home.home });
+  await forget(address, id);
+  const cwd = home.newFolder('fork');
+  const fork = await home.json<{ agent_id: string }>(['fork', id], { cwd });
+  expect(fork).toMatchObject({ forked_from: id, context_mode: 'forked', items_carried: items.length });
+  expect((await home.json<{ items: Item[] }>(['items', fork.agent_id])).items).toEqual(items);
+  const child = await home.json(['fork', `${id}/default-1`, '--before-message', '1', 'child anew'], { cwd });
+  expect(child).toMatchObject({ context_mode: 'fresh', items_carried: 0 });
+  const waited = await home.json<{ status: Record<string, unknown> }>(['wait', '--last'], { cwd });
+  expect(Object.values(waited.status)).toEqual([{ completed: 'report of child anew' }]);
+  const kept = readFileSync(rolloutOf(home, id));
+  writeFileSync(rolloutOf(home, id), kept.subarray(0, kept.length / 2));
+  for (const command of ['fork', 'resume', 'export']) {
+    const broken = await fails(home, [command, id]);
+    expect(broken).toMatchObject({ code: 2, error: { code: 'rollout_invalid' } });
+    expect(broken.error.message).toMatch(new RegExp(`${id}\\.jsonl cannot be used: line \\d+: `));
+  }
+  writeFileSync(rolloutOf(home, id), kept);
+  expect(await home.json(['resume', id])).toMatchObject({ resumed: [id] });
 });

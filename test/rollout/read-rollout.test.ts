@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { KeyRing, RolloutBody } from '../../protocol/index.ts';
@@ -109,6 +109,27 @@ describe('what is wrong is told with its line:', () => {
       Buffer.concat([readFileSync(file).subarray(0, 200), Buffer.from([0xff, 0xfe, 0x0a])]),
     );
     expect(await problemOf(file)).toMatchObject({ message: expect.stringMatching(/line 2: it is not text/) });
+  });
+
+  test('a line without an end, of which no more is held than a line may have', async () => {
+    const file = await sampleFile();
+    const header = readFileSync(file, 'utf8').split('\n')[0] ?? '';
+    // 1 GiB that takes no room on the disk.
+    truncateSync(file, header.length + 1);
+    truncateSync(file, 1024 ** 3);
+    const before = process.memoryUsage().rss;
+    expect(await problemOf(file)).toMatchObject({
+      code: 'rollout_invalid',
+      message: 'FILE: line 2: it is longer than 64 MiB.',
+    });
+    expect(process.memoryUsage().rss - before).toBeLessThan(256 * 1024 ** 2);
+  });
+
+  test('a program', async () => {
+    expect(await problemOf(process.execPath)).toMatchObject({
+      code: 'rollout_invalid',
+      message: expect.stringMatching(/ line 1: it is (not text|longer)/),
+    });
   });
 
   test('every place at which a file may have been cut off', async () => {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import type { KeyRing, RolloutBody, RolloutItem } from '../../protocol/index.ts'
 import { handleName, handlePath } from '../../rollout/handle-files.ts';
 import { importRollout } from '../../rollout/import-rollout.ts';
 import { Rollout } from '../../rollout/rollout.ts';
-import { Rollouts } from '../../rollout/rollouts.ts';
+import { ownRollouts, Rollouts } from '../../rollout/rollouts.ts';
 import { writeLines } from '../../rollout/write-file.ts';
 import { rolloutText } from '../../rollout/write-rollout.ts';
 import { folderWith } from '../support/folders.ts';
@@ -27,6 +27,8 @@ async function all<T>(lines: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
+const AS_IT_IS = { keys: undefined, replace: false };
+
 test('export, import and export are equal, byte for byte, sealed on the way or not', async () => {
   await fc.assert(
     fc.asyncProperty(session, fc.boolean(), fc.boolean(), async (body, sealedFile, sealedHome) => {
@@ -34,7 +36,7 @@ test('export, import and export are equal, byte for byte, sealed on the way or n
       const keys = sealedHome ? RING : undefined;
       const rollouts = new Rollouts({ stateDir: folderWith(), keys });
       // Whoever keeps what is sealed in the clear has the key all the same.
-      const { already } = await importRollout(file, rollouts, RING, false);
+      const { already } = await importRollout(file, rollouts, { keys: RING, replace: false });
       expect(already).toBe(false);
       const kept = await rollouts.find(SESSION);
       if (kept === undefined) throw new Error('it is not there');
@@ -83,15 +85,47 @@ function linesOf(body: RolloutBody[], id: string): RolloutBody[] {
 test('one that is there is left alone, another one only goes in its place when that is asked for', async () => {
   const rollouts = new Rollouts({ stateDir: folderWith() });
   const file = await exported(SAMPLE);
-  expect(await importRollout(file, rollouts, undefined, false)).toMatchObject({ already: false });
-  expect(await importRollout(file, rollouts, undefined, false)).toMatchObject({ already: true });
+  expect(await importRollout(file, rollouts, AS_IT_IS)).toMatchObject({ already: false });
+  expect(await importRollout(file, rollouts, AS_IT_IS)).toMatchObject({ already: true });
   const other = await exported(SAMPLE.slice(0, -2));
-  await expect(importRollout(other, rollouts, undefined, false)).rejects.toMatchObject({
+  await expect(importRollout(other, rollouts, AS_IT_IS)).rejects.toMatchObject({
     code: 'rollout_exists',
   });
   expect((await rollouts.find(SESSION))?.agents).toHaveLength(2);
-  await importRollout(other, rollouts, undefined, true);
+  await importRollout(other, rollouts, { ...AS_IT_IS, replace: true });
   expect((await rollouts.find(SESSION))?.agents).toHaveLength(1);
+});
+
+test('a rollout goes where the workers of its queue look for it, and stands in no other folder in its way', async () => {
+  const [stateDir, directory] = [folderWith(), join(folderWith(), 'shared')];
+  const rollouts = new Rollouts({ stateDir, directory });
+  const local = await exported(SAMPLE);
+  const own = join(ownRollouts(stateDir), `${SESSION}.jsonl`);
+  const shared = join(directory, `${SESSION}.jsonl`);
+  expect(await importRollout(local, rollouts, AS_IT_IS)).toMatchObject({ path: own, queue: HEADER.queue });
+  // The same one, but those who are to go on with it would not find it where it is.
+  const there = await importRollout(local, rollouts, { ...AS_IT_IS, queue: 'team' });
+  expect(there).toMatchObject({ path: shared, queue: 'team', already: false });
+  const other = await exported(SAMPLE.slice(0, -2));
+  await expect(importRollout(other, rollouts, AS_IT_IS)).rejects.toMatchObject({ code: 'rollout_exists' });
+  await importRollout(other, rollouts, { ...AS_IT_IS, replace: true });
+  expect(rollouts.pathsOf(SESSION)).toEqual([own]);
+  expect((await rollouts.find(SESSION))?.agents).toHaveLength(1);
+});
+
+test('a broken one that is here stands until it is told to give way', async () => {
+  const rollouts = new Rollouts({ stateDir: folderWith() });
+  const file = await exported(SAMPLE);
+  const { path } = await importRollout(file, rollouts, AS_IT_IS);
+  writeFileSync(path, readFileSync(path).subarray(0, 300));
+  await expect(importRollout(file, rollouts, AS_IT_IS)).rejects.toMatchObject({
+    code: 'rollout_invalid',
+    message: expect.stringContaining(`${path} cannot be used: line `),
+    hint: expect.stringContaining('--replace'),
+  });
+  expect(readFileSync(path)).toHaveLength(300);
+  await importRollout(file, rollouts, { ...AS_IT_IS, replace: true });
+  expect((await rollouts.find(SESSION))?.agents).toHaveLength(2);
 });
 
 test('what is broken is refused before anything is written', async () => {
@@ -106,7 +140,7 @@ test('what is broken is refused before anything is written', async () => {
     })(),
   );
   const rollouts = new Rollouts({ stateDir });
-  await expect(importRollout(file, rollouts, undefined, false)).rejects.toMatchObject({
+  await expect(importRollout(file, rollouts, AS_IT_IS)).rejects.toMatchObject({
     code: 'rollout_invalid',
   });
   expect(rollouts.pathOf(SESSION)).toBeUndefined();
@@ -118,7 +152,7 @@ test('outputs come along, and are found by their handles', async () => {
   const output = outputOf('a long output');
   const left: RolloutBody = { type: 'output', handle: outputOf('x').handle, left_out: 'it is not at hand' };
   const rollouts = new Rollouts({ stateDir });
-  await importRollout(await exported([...SAMPLE, output, left]), rollouts, undefined, false);
+  await importRollout(await exported([...SAMPLE, output, left]), rollouts, AS_IT_IS);
   expect(readFileSync(handlePath(stateDir, output.handle) ?? '', 'utf8')).toBe('a long output');
   expect(await (await rollouts.find(SESSION))?.output(output.handle)).toEqual(output);
 });

@@ -148,6 +148,30 @@ describe.concurrent('an agent that continues as new', () => {
     expect(seen.map((output) => Number(output.split(' ')[0]))).toEqual([...Array(steps).keys()]);
   });
 
+  test(
+    'goes on without its older items where its model writes no summary, before the server ends it for its history',
+    async () => {
+      const steps = 30;
+      const session = await worker.start({
+        session: { one_shot: true },
+        // 18 MB in all.
+        tools: { look: ({ args }) => `${args.n} ${randomBytes(450_000).toString('base64')}` },
+        script: (seen) => {
+          if (seen.summary) return say('');
+          return seen.step < steps ? call('look', { n: seen.step }) : say(`answer after ${seen.step}`);
+        },
+      });
+      expect((await session.result()).output).toBe(`answer after ${steps}`);
+      const compacted = await session.eventsOf('conversation.compacted');
+      expect(compacted).toMatchObject([{ reason: 'history' }]);
+      expect(compacted[0]?.bytes_before).toBeGreaterThan(16_000_000);
+      expect(await runsOf(session)).toBeGreaterThan(1);
+      const [summary] = (await session.items()).filter((item) => item.type === 'summary');
+      expect(summary?.text).toMatch(/no summary of them could be had: .*\n\nHow things stand now:/);
+    },
+    300_000 * PATIENCE,
+  );
+
   test('goes on in the middle of a turn with its whole conversation', async () => {
     const session = await worker.start({
       session: { one_shot: true },

@@ -1,6 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -114,6 +114,27 @@ describe.concurrent('a session that closes', () => {
       expect(rollouts.pathOf(each.id)).toBeUndefined();
       expect(await each.eventsOf('warning')).toEqual([]);
     }
+  });
+
+  test('leaves one beside an earlier one that is broken, which may hold what nothing else does', async () => {
+    const broken = new Rollouts({ stateDir: mkdtempSync(join(stateDir, 'broken-')) });
+    const closed = await worker().start({
+      script: lines({ root: [say('ok')] }),
+      session: { ...session, one_shot: false },
+      rollouts: broken,
+    });
+    await closed.untilFinal();
+    const path = broken.placeFor(closed.id, worker().queue);
+    mkdirSync(dirname(path));
+    writeFileSync(path, 'half of what it', { mode: 0o600 });
+    await closed.agent().executeUpdate('shutdown', { args: [{}] });
+    await closed.result();
+    expect((await broken.find(closed.id))?.agents).toEqual([closed.id]);
+    const [aside = ''] = readdirSync(dirname(path)).filter((name) => name.endsWith('.broken'));
+    expect(readFileSync(join(dirname(path), aside), 'utf8')).toBe('half of what it');
+    expect(statSync(join(dirname(path), aside)).mode & 0o777).toBe(0o600);
+    await broken.remove(closed.id);
+    expect(readdirSync(dirname(path))).toEqual([]);
   });
 
   test('ends as it would also where the rollout cannot be written, and says why', async () => {

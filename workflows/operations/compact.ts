@@ -1,10 +1,10 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { patched, workflowInfo } from '@temporalio/workflow';
 import type { Item, ModelAnswer, Summary } from '../../protocol/index.ts';
 import { behindSummary } from '../../protocol/items.ts';
 import { callModel, problemOf } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
-import { planCompaction } from '../compaction.ts';
-import { hasToShrink } from '../continue-as-new.ts';
+import { type CompactionPlan, planCompaction } from '../compaction.ts';
+import { hasToShrink, hasToShrinkNow } from '../continue-as-new.ts';
 import type { CompactionReason } from '../conversation.ts';
 import { cutMiddle } from '../cut-middle.ts';
 import { textOf } from '../model-step.ts';
@@ -13,9 +13,14 @@ import { textOf } from '../model-step.ts';
 const GROWN = 1.2;
 /** Of a summary; a model that says more has copied rather than summarised. */
 const SUMMARY_BYTES = 64_000;
+/** Of why there is none. */
+const REASON_BYTES = 2_000;
 const HANDLES_SHOWN = 50;
 /** Of JSON; a text of another language than English has fewer. */
 const BYTES_A_TOKEN = 3;
+
+/** Agents of before went on until the server ended them. */
+const WITHOUT_SUMMARY = 'compaction-without-summary';
 
 /** @returns whether the conversation is shorter now */
 export async function compactIfDue(agent: AgentState): Promise<boolean> {
@@ -23,22 +28,21 @@ export async function compactIfDue(agent: AgentState): Promise<boolean> {
   const reason = conversation.compact ?? (hasToShrink(agent) ? 'history' : undefined);
   if (reason === undefined) return false;
   const { notCompacted } = conversation;
-  if (notCompacted !== undefined && conversation.bytes < notCompacted * GROWN) return false;
-  return compact(agent, reason);
+  const hasGrown = notCompacted === undefined || conversation.bytes >= notCompacted * GROWN;
+  return hasGrown || canDoWithout(agent) ? compact(agent, reason) : false;
 }
 
 /**
  * Replaces all but the newest items by a summary that the model writes, and by how things stand, which is told from
- * state. Where that cannot be had, the conversation stays as it is, with a warning.
+ * state. Where that cannot be had, the conversation stays as it is, with a warning, unless the server would end the
+ * agent for its history: then how things stand has to do.
  *
  * @returns whether the conversation is shorter now
  */
 export async function compact(agent: AgentState, reason: CompactionReason): Promise<boolean> {
   const { conversation, standing } = agent;
-  const before = conversation.bytes;
-  const plan = planCompaction(conversation.items, before);
+  const plan = planCompaction(conversation.items, conversation.bytes);
   if (plan === undefined) return giveUp(agent, reason, 'next to nothing in it could be replaced');
-  const replaced = conversation.items.slice(0, plan.keepFrom);
   standing.waitingFor = 'model';
   standing.currentTool = 'compaction';
   agent.onChange();
@@ -48,7 +52,7 @@ export async function compact(agent: AgentState, reason: CompactionReason): Prom
   } catch (error) {
     const problem = problemOf(error);
     if (problem.kind === 'cancelled' || agent.running?.stopReason !== undefined) throw error;
-    return giveUp(agent, reason, problem.message);
+    return orWithout(agent, plan, reason, problem.message);
   } finally {
     standing.waitingFor = undefined;
     standing.currentTool = undefined;
@@ -56,10 +60,37 @@ export async function compact(agent: AgentState, reason: CompactionReason): Prom
   standing.used(answer.usage, Date.now());
   agent.emit({ type: 'usage', usage: answer.usage });
   const text = textOf(answer.items);
-  if (text === '') return giveUp(agent, reason, 'the model answered with no text');
+  if (text === '') return orWithout(agent, plan, reason, 'the model answered with no text');
+  return replace(agent, plan, reason, cutMiddle(text, SUMMARY_BYTES));
+}
+
+/** Whether what a summary would replace is to go without one, and there is something to go. */
+function canDoWithout(agent: AgentState): boolean {
+  const { items, bytes } = agent.conversation;
+  if (!hasToShrinkNow(agent) || planCompaction(items, bytes) === undefined) return false;
+  return patched(WITHOUT_SUMMARY);
+}
+
+function orWithout(agent: AgentState, plan: CompactionPlan, reason: CompactionReason, why: string): boolean {
+  if (!canDoWithout(agent)) return giveUp(agent, reason, why);
+  agent.warn(
+    `The conversation goes on without its older items, since no summary of them could be had: ${why}`,
+  );
+  return replace(
+    agent,
+    plan,
+    reason,
+    `The older items are left out here, and no summary of them could be had: ${cutMiddle(why, REASON_BYTES)}`,
+  );
+}
+
+function replace(agent: AgentState, plan: CompactionPlan, reason: CompactionReason, text: string): true {
+  const { conversation, standing } = agent;
+  const before = conversation.bytes;
+  const replaced = conversation.items.slice(0, plan.keepFrom);
   const summary: Summary = {
     type: 'summary',
-    text: [cutMiddle(text, SUMMARY_BYTES), '', ...howThingsStand(agent, replaced)].join('\n'),
+    text: [text, '', ...howThingsStand(agent, replaced)].join('\n'),
     replaced: plan.replaced,
   };
   const count = plan.replaced.items - behindSummary(conversation.items).replaced.items;
