@@ -1,5 +1,6 @@
 import { CadreError, type KeyRing } from '../protocol/index.ts';
 import { keepOutput } from './handle-files.ts';
+import { type LostImage, lostImages } from './images.ts';
 import { Rollout } from './rollout.ts';
 import type { Rollouts } from './rollouts.ts';
 
@@ -9,6 +10,8 @@ export interface Imported {
   path: string;
   /** The same one was there. */
   already: boolean;
+  /** Images of its conversations that are not here as they were. */
+  lost: LostImage[];
 }
 
 /**
@@ -32,8 +35,9 @@ export async function importRollout(
     const line = await rollout.output(handle);
     if (line !== undefined) await keepOutput(rollouts.stateDir, line);
   }
-  if (already) return { rollout, path: there.path, already };
-  return { rollout, path: await rollouts.write(rollout.header, rollout.body()), already };
+  const lost = await lostImages(rollout, rollouts.stateDir);
+  if (already) return { rollout, path: there.path, already, lost };
+  return { rollout, path: await rollouts.write(rollout.header, rollout.body()), already, lost };
 }
 
 async function thereOf(

@@ -22,15 +22,20 @@ export default async function importCommand(
   const imported = await importRollout(path, rollouts, keys, replace).catch((error: unknown) => {
     throw unreadable(path, error);
   });
-  const { rollout, already } = imported;
+  const { rollout, already, lost } = imported;
   const { session_id } = rollout.header;
   const agents = rollout.agents.length;
   output.result(
-    { session_id, agents, lines: rollout.lines, file: imported.path, already },
+    { session_id, agents, lines: rollout.lines, file: imported.path, already, lost_images: lost },
     `${already ? 'already here' : 'imported'}: ${session_id}, ${counted(agents, 'agent')}`,
   );
+  for (const { agent_id: id, path, problem } of lost) output.warn(lostWarning(id, path, problem));
   output.info(`Bring it back with: cadre resume ${session_id}`);
   return EXIT.done;
+}
+
+function lostWarning(id: string, path: string, problem: string): string {
+  return `An image in the conversation of ${id} is not here as it was: ${path}: ${problem}.`;
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {
