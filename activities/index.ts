@@ -68,6 +68,7 @@ export function createActivities(deps: ActivityDeps) {
     conversations,
     readItems: conversationReader(deps.client),
     instructionsFor,
+    stateDir: deps.stateDir,
     offeredTools: (agent, session) => offeredTools(agent, session, tools),
     planCall: (agent, session, call) => planCall(agent, session, tools, call),
   });

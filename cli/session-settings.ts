@@ -86,8 +86,14 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   };
 }
 
-/** The task as the model gets it: its text, and images by path. */
-export function taskOf(text: string, images: readonly string[]): string | ContentPart[] {
+/** An image file, and what it was when it was attached. */
+export interface AttachedImage {
+  path: string;
+  sha256: string;
+}
+
+/** The task as the model gets it: its text, and images by path and digest. */
+export function taskOf(text: string, images: readonly AttachedImage[]): string | ContentPart[] {
   if (images.length === 0) return text;
-  return [{ type: 'text', text }, ...images.map((path): ContentPart => ({ type: 'local_image', path }))];
+  return [{ type: 'text', text }, ...images.map((image): ContentPart => ({ type: 'local_image', ...image }))];
 }

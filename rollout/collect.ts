@@ -20,7 +20,7 @@ import {
 } from '../protocol/index.ts';
 import type { AgentRuns } from './agent-runs.ts';
 import { handlesIn, outputLines } from './handle-files.ts';
-import { imagesOf } from './images.ts';
+import { imageHandles, imagesOf } from './images.ts';
 import type { Rollout } from './rollout.ts';
 
 export interface CollectOptions {
@@ -58,7 +58,8 @@ export async function* collect(options: CollectOptions): AsyncGenerator<RolloutB
   const handles = new Set<string>();
   const note = (line: RolloutBody): RolloutBody => {
     if (line.type === 'item' || line.type === 'replaced')
-      for (const handle of handlesIn(JSON.stringify(line.item))) handles.add(handle);
+      for (const handle of [...handlesIn(JSON.stringify(line.item)), ...imageHandles(line.item)])
+        handles.add(handle);
     return line;
   };
   const missing: RolloutBody[] = [];

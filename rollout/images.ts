@@ -3,29 +3,87 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import type { Item } from '../protocol/index.ts';
+import type { AgentId, ContentPart, Item, RolloutItem } from '../protocol/index.ts';
+import { handleName, handlePath } from './handle-files.ts';
+import type { Rollout } from './rollout.ts';
 
 /** Larger ones no model is shown. */
 const IMAGE_BYTES = 10 * 1024 * 1024;
 
-interface Image {
+type LocalImage = Extract<ContentPart, { type: 'local_image' }>;
+
+export interface Image {
   path: string;
   sha256: string;
 }
 
+/** An image that a model will not see as it was: its file is gone or has changed, and there is no copy. */
+export interface LostImage extends Image {
+  agent_id: AgentId;
+  problem: string;
+}
+
 /**
- * The image files that a message names, by digest, as far as they are at hand. An image that was given as a data:
- * address stands in the item itself.
+ * The image files that a message names without their digests, as far as they are at hand, by what they are now. An
+ * image that was given as a data: address stands in the item itself.
  */
 export async function imagesOf(item: Item, directory: string): Promise<{ images?: Image[] }> {
-  if (item.type !== 'user_message') return {};
   const images: Image[] = [];
-  for (const part of item.content) {
-    if (part.type !== 'local_image' || part.sha256 !== undefined) continue;
-    const sha256 = await digestOf(resolve(directory, part.path.replace(/^~(?=\/|$)/, homedir())));
+  for (const part of localImages(item)) {
+    if (part.sha256 !== undefined) continue;
+    const sha256 = await digestOf(whole(part.path, directory));
     if (sha256 !== undefined) images.push({ path: part.path, sha256 });
   }
   return images.length === 0 ? {} : { images };
+}
+
+/** Under these names the images of a message are kept whose digests it has. */
+export function imageHandles(item: Item): string[] {
+  return localImages(item).flatMap(({ sha256 }) => (sha256 === undefined ? [] : handleName(sha256)));
+}
+
+/** Which of the images that a rollout names are not here as they were. */
+export async function lostImages(rollout: Rollout, stateDir: string): Promise<LostImage[]> {
+  const lost = new Map<string, LostImage>();
+  let directory = '';
+  for await (const line of rollout.body()) {
+    if (line.type === 'agent') directory = line.settings.working_directory;
+    if (line.type !== 'item') continue;
+    for (const { path, sha256 } of digestsIn(line)) {
+      const problem = await problemOf(whole(path, directory), sha256, stateDir);
+      if (problem === undefined) continue;
+      const key = `${line.agent_id} ${path} ${sha256}`;
+      lost.set(key, { agent_id: line.agent_id, path, sha256, problem });
+    }
+  }
+  return [...lost.values()];
+}
+
+function digestsIn({ item, images = [] }: RolloutItem): Image[] {
+  const noted = localImages(item).flatMap(({ path, sha256 }) =>
+    sha256 === undefined ? [] : [{ path, sha256 }],
+  );
+  return [...noted, ...images];
+}
+
+async function problemOf(path: string, sha256: string, stateDir: string): Promise<string | undefined> {
+  const kept = handlePath(stateDir, handleName(sha256));
+  if (kept !== undefined && (await digestOf(kept)) === sha256) return undefined;
+  const found = await digestOf(path);
+  if (found === sha256) return undefined;
+  return found === undefined ? 'its file is not here' : 'its file has changed';
+}
+
+function localImages(item: Item): LocalImage[] {
+  if (item.type !== 'user_message') return [];
+  // A rollout from elsewhere may name none.
+  return item.content
+    .filter((part) => part.type === 'local_image')
+    .filter(({ path }) => typeof path === 'string');
+}
+
+function whole(path: string, directory: string): string {
+  return resolve(directory, path.replace(/^~(?=\/|$)/, homedir()));
 }
 
 async function digestOf(path: string): Promise<string | undefined> {

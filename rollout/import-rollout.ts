@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { CadreError, type KeyRing } from '../protocol/index.ts';
 import { keepOutput } from './handle-files.ts';
+import { type LostImage, lostImages } from './images.ts';
 import { Rollout } from './rollout.ts';
 import type { Rollouts } from './rollouts.ts';
 
@@ -20,6 +21,8 @@ export interface Imported {
   queue: string;
   /** The same one was there. */
   already: boolean;
+  /** Images of its conversations that are not here as they were. */
+  lost: LostImage[];
 }
 
 /**
@@ -53,7 +56,8 @@ export async function importRollout(
   if (!already) await rollouts.write(rollout.header, rollout.body(), path);
   // In another folder it might be found first.
   for (const at of others) if (at !== path) await rm(at, { force: true });
-  return { rollout, path, queue, already };
+  const lost = await lostImages(rollout, rollouts.stateDir);
+  return { rollout, path, queue, already, lost };
 }
 
 /** @returns undefined for one that cannot be read, and is to give way anyway */

@@ -108,6 +108,11 @@ export class Inbox {
     this.#waiting = this.#waiting.map(({ held: _, ...entry }) => entry);
   }
 
+  /** What was sent and is not delivered yet, in order. */
+  get inputs(): Input[] {
+    return this.#waiting.flatMap((entry) => (entry.kind === 'input' ? [entry.input] : []));
+  }
+
   get hasInput(): boolean {
     return this.#waiting.some(({ kind, held }) => kind === 'input' && held !== true);
   }

@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { handleName, handlePath, handlesFolder } from '../../rollout/handle-files.ts';
 
-/** What is stored: a text, or a file that is left where it is. */
-export type Storable = { text: string } | { file: string };
+/** What is stored: a text, bytes, or a file that is left where it is. */
+export type Storable = { text: string } | { bytes: Uint8Array } | { file: string };
 
 /**
- * Keeps an output that is too large for a conversation, readable for its owner alone.
+ * Keeps what is too large for a conversation, an output or an image, readable for its owner alone.
  *
  * @returns its handle
  * @throws the error of the file system when the folder is full or cannot be written
@@ -18,13 +18,14 @@ export async function storeOutput(stateDir: string, content: Storable): Promise<
   const draft = await createDraft(stateDir);
   try {
     const hash = createHash('sha256');
-    if ('text' in content) {
-      hash.update(content.text);
-      const file = await open(draft, 'w', 0o600);
-      await file.writeFile(content.text).finally(() => file.close());
-    } else {
+    if ('file' in content) {
       await copyFile(content.file, draft);
       await pipeline(createReadStream(draft), hash);
+    } else {
+      const data = 'text' in content ? content.text : content.bytes;
+      hash.update(data);
+      const file = await open(draft, 'w', 0o600);
+      await file.writeFile(data).finally(() => file.close());
     }
     return await keepDraft(stateDir, draft, hash.digest('hex'));
   } catch (error) {

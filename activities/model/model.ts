@@ -32,6 +32,8 @@ export interface ModelDeps {
   offeredTools(agent: AgentContext, session: SessionSettings): OfferedTool[];
   /** How the workflow runs a call, also one of a tool that was not offered; never throws. */
   planCall(agent: AgentContext, session: SessionSettings, call: ToolCall): PlannedCall;
+  /** CADRE_HOME: where copies of images are kept; none are kept without it. */
+  stateDir?: string;
 }
 
 /**
@@ -90,6 +92,7 @@ async function answer(
   const tools = final ? [] : offered;
   const call = {
     ...callOf(agent, session),
+    ...(deps.stateDir === undefined ? {} : { state_dir: deps.stateDir }),
     cache_key: shown.agent_id,
     instructions,
     items,

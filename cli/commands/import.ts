@@ -27,13 +27,14 @@ export default async function importCommand(
   }).catch((error: unknown) => {
     throw unreadable(path, error);
   });
-  const { rollout, already, queue } = imported;
+  const { rollout, already, queue, lost } = imported;
   const { session_id } = rollout.header;
   const agents = rollout.agents.length;
   output.result(
-    { session_id, agents, lines: rollout.lines, file: imported.path, already },
+    { session_id, agents, lines: rollout.lines, file: imported.path, already, lost_images: lost },
     `${already ? 'already here' : 'imported'}: ${session_id}, ${counted(agents, 'agent')}`,
   );
+  for (const { agent_id: id, path, problem } of lost) output.warn(lostWarning(id, path, problem));
   if (localSessionOf(queue) === undefined && directory === undefined) {
     output.warn(
       `the workers of the queue ${queue} find it in ${imported.path} only where they have the same CADRE_HOME: name the folder of their rollouts with [rollouts] directory, here and there (${workerCommand(queue)}).`,
@@ -42,6 +43,10 @@ export default async function importCommand(
   const at = options.queue === undefined ? '' : ` --queue ${options.queue}`;
   output.info(`Bring it back with: cadre resume ${session_id}${at}`);
   return EXIT.done;
+}
+
+function lostWarning(id: string, path: string, problem: string): string {
+  return `An image in the conversation of ${id} is not here as it was: ${path}: ${problem}.`;
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {

@@ -26,7 +26,7 @@ import { startBackgroundWorker } from '../serving/background.ts';
 import { Serving } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
 import { tellNeededKey } from '../serving/tell-needed-key.ts';
-import { agentSettingsOf, sessionSettingsOf, taskOf } from '../session-settings.ts';
+import { type AttachedImage, agentSettingsOf, sessionSettingsOf, taskOf } from '../session-settings.ts';
 import { workerOptionsOf } from '../worker-options.ts';
 import { Workplace } from '../workplace.ts';
 
@@ -213,18 +213,18 @@ function unwritable(path: string, cause?: unknown): CadreError {
   });
 }
 
-/** What the model could not be shown is found out before the work. */
-async function imageOf(path: string): Promise<string> {
+/** What the model could not be shown is found out before the work, and what it is to be shown is noted. */
+async function imageOf(path: string): Promise<AttachedImage> {
   if (/^(https?|data):/i.test(path)) {
     throw new CadreError('usage', `--image takes a file, and ${path.slice(0, 60)} is an address.`, {
       hint: 'Name a PNG, JPEG, GIF or WebP file; an address may stand in the task.',
     });
   }
-  const { imageProblem } = await import('../../worker/preflight.ts');
+  const { imageDigest } = await import('../../worker/preflight.ts');
   const whole = resolve(path);
-  const problem = imageProblem(whole);
-  if (problem === undefined) return whole;
-  throw new CadreError('usage', `--image: ${whole}: ${problem}.`, {
+  const found = imageDigest(whole);
+  if ('sha256' in found) return { path: whole, ...found };
+  throw new CadreError('usage', `--image: ${whole}: ${found.problem}.`, {
     hint: 'Name a PNG, JPEG, GIF or WebP file; the agent reads other files itself when the task names them.',
   });
 }

@@ -81,12 +81,17 @@ test('the chosen provider is known to the session, also one that no file mention
   expect(sessionSettingsOf(choices({}, { provider })).model_providers).toEqual({ openai: {} });
 });
 
-test('a task with images is text first, then each image by its path', () => {
+test('a task with images is text first, then each image by its path and digest', () => {
   expect(taskOf('look', [])).toBe('look');
-  expect(taskOf('look', ['/a.png', '/b.png'])).toEqual([
+  expect(
+    taskOf('look', [
+      { path: '/a.png', sha256: 'aa' },
+      { path: '/b.png', sha256: 'bb' },
+    ]),
+  ).toEqual([
     { type: 'text', text: 'look' },
-    { type: 'local_image', path: '/a.png' },
-    { type: 'local_image', path: '/b.png' },
+    { type: 'local_image', path: '/a.png', sha256: 'aa' },
+    { type: 'local_image', path: '/b.png', sha256: 'bb' },
   ]);
 });
 

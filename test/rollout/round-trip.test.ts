@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { KeyRing, RolloutBody, RolloutItem } from '../../protocol/index.ts';
+import type { ContentPart, KeyRing, RolloutBody, RolloutItem } from '../../protocol/index.ts';
 import { handleName, handlePath } from '../../rollout/handle-files.ts';
 import { importRollout } from '../../rollout/import-rollout.ts';
 import { Rollout } from '../../rollout/rollout.ts';
@@ -11,7 +11,7 @@ import { ownRollouts, Rollouts } from '../../rollout/rollouts.ts';
 import { writeLines } from '../../rollout/write-file.ts';
 import { rolloutText } from '../../rollout/write-rollout.ts';
 import { folderWith } from '../support/folders.ts';
-import { HEADER, SAMPLE, SESSION, session } from './sample-session.ts';
+import { agentLines, HEADER, SAMPLE, SESSION, session } from './sample-session.ts';
 
 const RING: KeyRing = { current: 'k', keys: new Map([['k', randomBytes(32)]]) };
 
@@ -155,6 +155,42 @@ test('outputs come along, and are found by their handles', async () => {
   await importRollout(await exported([...SAMPLE, output, left]), rollouts, AS_IT_IS);
   expect(readFileSync(handlePath(stateDir, output.handle) ?? '', 'utf8')).toBe('a long output');
   expect(await (await rollouts.find(SESSION))?.output(output.handle)).toEqual(output);
+});
+
+test('an import names the images that are not here as they were, and takes a copy for the file', async () => {
+  const folder = folderWith({ 'same.png': 'same', 'edited.png': 'edited' });
+  const digest = (content: string) => createHash('sha256').update(content).digest('hex');
+  const at = (name: string) => join(folder, name);
+  const noted = (name: string, was: string): ContentPart => ({
+    type: 'local_image',
+    path: at(name),
+    sha256: digest(was),
+  });
+  const content: ContentPart[] = [
+    noted('same.png', 'same'),
+    noted('edited.png', 'before'),
+    noted('gone.png', 'gone'),
+    noted('copied.png', 'a copy'),
+    { type: 'local_image' } as ContentPart,
+    // As a version of before has attached them.
+    { type: 'local_image', path: at('old.png') },
+  ];
+  const images = [{ path: at('old.png'), sha256: digest('old') }];
+  const body = [...agentLines(SESSION, [{ type: 'user_message', content }]), outputOf('a copy')].map(
+    (line) => (line.type === 'item' ? { ...line, images } : line),
+  );
+  const rollouts = new Rollouts({ stateDir: folderWith() });
+  const { lost } = await importRollout(await exported(body), rollouts, undefined, false);
+  expect(lost).toEqual([
+    {
+      agent_id: SESSION,
+      path: at('edited.png'),
+      sha256: digest('before'),
+      problem: 'its file has changed',
+    },
+    { agent_id: SESSION, path: at('gone.png'), sha256: digest('gone'), problem: 'its file is not here' },
+    { agent_id: SESSION, path: at('old.png'), sha256: digest('old'), problem: 'its file is not here' },
+  ]);
 });
 
 function outputOf(text: string) {

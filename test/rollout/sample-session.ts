@@ -27,7 +27,11 @@ export const HEADER: RolloutHeader = {
 const AT = '2026-01-02T03:04:05.678Z';
 
 /** The lines of an agent that has this conversation and these events. */
-function agentLines(id: AgentId, items: readonly Item[], texts: readonly string[] = []): RolloutBody[] {
+export function agentLines(
+  id: AgentId,
+  items: readonly Item[],
+  texts: readonly string[] = [],
+): RolloutBody[] {
   const parent = id.includes('/') ? (id.slice(0, id.lastIndexOf('/')) as AgentId) : undefined;
   const events = texts.map(
     (text, index): AgentEvent => ({

@@ -1,9 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { behindSummary, countAnswers, type Item, type ItemsPage, textMessage } from '../../protocol/index.ts';
+import {
+  type ApprovalNeed,
+  type ApprovalsView,
+  behindSummary,
+  countAnswers,
+  type Item,
+  type ItemsPage,
+  textMessage,
+} from '../../protocol/index.ts';
 import { jsonBytes } from '../../workflows/carried-text.ts';
 import { planCompaction } from '../../workflows/compaction.ts';
 import { Conversation } from '../../workflows/conversation.ts';
+import { eventually } from './eventually.ts';
+import { Gate } from './gate.ts';
 import { call, heard, never, type Say, type Seen, say, spawn } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
 import { withWorker } from './with-worker.ts';
@@ -19,6 +29,7 @@ const looking =
     return { calls: [{ name: 'look', args: { n: seen.step } }], full: seen.step === times - 1 };
   };
 const look = { look: ({ args }: { args: Record<string, unknown> }) => `${args.n} ${'x'.repeat(8_000)}` };
+const need: ApprovalNeed = { kind: 'command', summary: 'rm -r build', reason: 'untrusted', key: 'rm' };
 const replacedItems = async (session: ScriptedSession): Promise<Item[]> => {
   const { replaced_in = [] } = await session.agent().query<ItemsPage>('items');
   const asked = replaced_in.map(({ run_id: run }) =>
@@ -55,23 +66,61 @@ describe.concurrent('a conversation that nearly fills the window of its model', 
     ]);
   });
 
-  test('keeps the plan, the open agents and the handles of outputs, whatever the summary says', async () => {
+  test('keeps the plan, open agents and approvals, handles and waiting input, whatever the summary says', async () => {
+    const summarising = new Gate();
+    const plan = [
+      { step: 'look around', status: 'completed' as const },
+      { step: 'paint the fence', status: 'in_progress' as const },
+    ];
     const session = await worker().start({
-      tools: { look: () => ({ output: 'y'.repeat(20_000), success: true, handle: 'h_77' }) },
-      script: (seen) => {
+      tools: {
+        look: () => ({ output: 'y'.repeat(20_000), success: true, handle: 'h_77' }),
+        update_plan: () => ({ output: 'ok', success: true, plan: { plan } }),
+        act: () => ({ output: '', success: false, needs_approval: need }),
+      },
+      script: async (seen) => {
+        if (seen.agent === 'default-1') return seen.step === 0 ? call('act') : say('never');
         if (seen.agent !== 'root') return say('ready');
-        if (seen.summary) return say('forgot about it');
-        if (seen.step === 0) return spawn('be ready');
+        if (seen.summary) {
+          await summarising.opened;
+          return say('forgot about it');
+        }
+        if (seen.step === 0) return { calls: [{ name: 'update_plan' }, ...(spawn('a', 'b').calls ?? [])] };
         if (seen.step < 4) return { ...call('look'), full: seen.step === 3 };
         return say('done');
       },
     });
-    await session.untilFinal();
-    const [summary = ''] = summaries(session.asked().at(-1)?.items ?? []);
-    expect(summary).toContain('forgot about it');
-    expect(summary).toContain(`${session.idOf('default-1')}: completed`);
-    expect(summary).toContain('h_77');
-    expect(summary).toContain('Plan: none.');
+    await session.until('root', (view) => view.current_tool === 'compaction');
+    await session.untilFinal('default-2');
+    await eventually(async () => {
+      expect((await session.agent().query<ApprovalsView>('approvals')).approvals).toHaveLength(1);
+    });
+    await session.send(`use green\n${'paint '.repeat(500)}`);
+    await session.send({ message: 'and hurry', from: 'a-friend' });
+    summarising.open();
+    await session.until('root', (view) => view.is_final);
+    const shown = session.asked().at(-1)?.items ?? [];
+    const [summary = ''] = summaries(shown);
+    expect(summary.split('\n')).toEqual([
+      'forgot about it',
+      '',
+      'How things stand now:',
+      'Plan:',
+      '- completed: look around',
+      '- in_progress: paint the fence',
+      'Open sub-agents:',
+      `- ${session.idOf('default-1')}: running`,
+      `- ${session.idOf('default-2')}: completed`,
+      'Stored outputs that were too long:',
+      '- h_77',
+      'Questions that wait for a person to approve:',
+      `- ${session.idOf('default-1')}: command: rm -r build`,
+      'Input that has come and is not read yet:',
+      expect.stringMatching(/^- use green paint .*bytes left out.* paint$/),
+      '- from a-friend: and hurry',
+    ]);
+    // The whole of it follows.
+    expect(heard(shown).join()).toContain('paint '.repeat(500));
   });
 
   test('stays as it is, with a warning, where the summary cannot be had', async () => {

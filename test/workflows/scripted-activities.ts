@@ -155,6 +155,7 @@ export function scriptedActivities(plays: Plays, client: Client) {
     plan_call: async ({ call }: Wire<PlanRequest>) =>
       planOf({ name: call.name, args: JSON.parse(call.arguments) }, call.call_id),
     look: (request: Wire<ToolRequest>) => beating(() => tool(request)),
+    update_plan: tool,
     act: (request: Wire<ToolRequest>) => beating(() => tool(request)),
     mute: (request: Wire<ToolRequest>) => Promise.race([tool(request), Context.current().cancelled]),
   };

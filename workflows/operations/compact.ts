@@ -1,5 +1,5 @@
 import { patched, workflowInfo } from '@temporalio/workflow';
-import type { Item, ModelAnswer, Summary } from '../../protocol/index.ts';
+import type { ModelAnswer, Summary } from '../../protocol/index.ts';
 import { behindSummary } from '../../protocol/items.ts';
 import { callModel, problemOf } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
@@ -7,6 +7,7 @@ import { type CompactionPlan, planCompaction } from '../compaction.ts';
 import { hasToShrink, hasToShrinkNow } from '../continue-as-new.ts';
 import type { CompactionReason } from '../conversation.ts';
 import { cutMiddle } from '../cut-middle.ts';
+import { howThingsStand } from '../how-things-stand.ts';
 import { textOf } from '../model-step.ts';
 
 /** A summary that failed is asked for again when the conversation has grown by this much. */
@@ -15,7 +16,6 @@ const GROWN = 1.2;
 const SUMMARY_BYTES = 64_000;
 /** Of why there is none. */
 const REASON_BYTES = 2_000;
-const HANDLES_SHOWN = 50;
 /** Of JSON; a text of another language than English has fewer. */
 const BYTES_A_TOKEN = 3;
 
@@ -129,23 +129,4 @@ function askSummary(agent: AgentState): Promise<ModelAnswer> {
     summary: true,
   } as const;
   return callModel(request, agent.settings, `model ${agent.settings.model} · compaction`);
-}
-
-/** What a summary may have wrong, and need not hold. */
-function howThingsStand({ standing, children }: AgentState, replaced: readonly Item[]): string[] {
-  const plan = standing.plan.map(({ step, status }) => `- ${status}: ${step}`);
-  const open = children.open.map(({ id, status }) => `- ${id}: ${status}`);
-  const handles = replaced.flatMap((item) =>
-    item.type === 'tool_output' && item.handle !== undefined ? [`- ${item.handle}`] : [],
-  );
-  return [
-    'How things stand now:',
-    ...listed('Plan', plan),
-    ...listed('Open sub-agents', open),
-    ...listed('Stored outputs that were too long', handles.slice(-HANDLES_SHOWN)),
-  ];
-}
-
-function listed(head: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [`${head}: none.`] : [`${head}:`, ...lines];
 }

@@ -4,6 +4,7 @@ import type {
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
 import type { AssistantMessage, Item, Reasoning, ToolCall } from '../../../protocol/index.ts';
+import type { ImagePlace } from './image-file.ts';
 import { type InputPart, inputParts } from './input-parts.ts';
 import { wellFormed } from './well-formed.ts';
 
@@ -20,7 +21,7 @@ type ModelItem = Reasoning | AssistantMessage | ToolCall;
 export async function chatMessages(
   instructions: string,
   items: readonly Item[],
-  directory: string,
+  place: ImagePlace,
 ): Promise<ChatCompletionMessageParam[]> {
   const messages: ChatCompletionMessageParam[] = [];
   if (instructions !== '') messages.push({ role: 'system', content: instructions });
@@ -45,7 +46,7 @@ export async function chatMessages(
       case 'notice':
       case 'summary':
         endAnswer();
-        input.push(...(await inputParts(item, directory)));
+        input.push(...(await inputParts(item, place)));
         break;
       case 'tool_output':
         endAnswer();

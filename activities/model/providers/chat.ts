@@ -44,7 +44,7 @@ async function requestBody(
 ): Promise<ChatCompletionCreateParamsStreaming> {
   return {
     model: call.model,
-    messages: await chatMessages(call.instructions, call.items, call.working_directory),
+    messages: await chatMessages(call.instructions, call.items, call),
     stream: true,
     ...(without.has('stream_usage') ? {} : { stream_options: { include_usage: true } }),
     ...(call.reasoning_effort === undefined ? {} : { reasoning_effort: call.reasoning_effort }),

@@ -1,7 +1,19 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFile, readSync, type Stats, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFile,
+  readFileSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { handleName, handlePath } from '../../../rollout/handle-files.ts';
+import { storeOutput } from '../../handles/handle-store.ts';
 
 /** The largest image that is sent to a model, in bytes. */
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
@@ -18,32 +30,78 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 /** A file that is there, and no model could be shown. */
 class Unfit extends Error {}
 
+/** Where images are found. */
+export interface ImagePlace {
+  /** Where relative paths start. */
+  working_directory: string;
+  /** CADRE_HOME: copies of images that were shown are kept there. */
+  state_dir?: string;
+}
+
 /**
- * A file as a data: address for a model.
+ * An image as a data: address for a model. One whose digest was noted when it was attached stays what it was: the copy
+ * that was kept when it was first shown goes before the file, which may be edited or removed.
  *
  * @throws Error that says what is wrong with the file: too large, no image, or not the one that was meant (`sha256`)
  */
-export async function imageAddress(path: string, directory: string, sha256?: string): Promise<string> {
-  const { file, type } = opened(resolve(directory, path));
+export async function imageAddress(
+  { path, sha256 }: { path: string; sha256?: string | undefined },
+  { working_directory: directory, state_dir: stateDir }: ImagePlace,
+): Promise<string> {
+  const file = resolve(directory, path);
+  if (sha256 === undefined) return addressOf(await readImage(file));
+  const kept = stateDir === undefined ? undefined : handlePath(stateDir, handleName(sha256));
+  const copy = kept === undefined ? undefined : await readImage(kept).catch(() => undefined);
+  if (copy?.sha256 === sha256) return addressOf(copy);
+  const found = await readImage(file).catch((error: unknown) => {
+    throw isGone(error) ? new Unfit('it is gone since it was attached') : error;
+  });
+  if (found.sha256 !== sha256) throw new Unfit('it has changed since it was attached');
+  // Without room for a copy it is shown from its file.
+  if (stateDir !== undefined) await storeOutput(stateDir, found).catch(() => {});
+  return addressOf(found);
+}
+
+/** What tells an image apart from what it is changed into; or what keeps a file from being shown to a model. */
+export function imageDigest(path: string): { sha256: string } | { problem: string } {
+  try {
+    const { file } = opened(path);
+    try {
+      return { sha256: digestOf(readFileSync(file)) };
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface Image {
+  type: string;
+  bytes: Buffer;
+  sha256: string;
+}
+
+async function readImage(path: string): Promise<Image> {
+  const { file, type } = opened(path);
   try {
     const bytes = await promisify(readFile)(file);
-    if (sha256 !== undefined && createHash('sha256').update(bytes).digest('hex') !== sha256) {
-      throw new Unfit('it has changed since it was attached');
-    }
-    return `data:${type};base64,${bytes.toString('base64')}`;
+    return { type, bytes, sha256: digestOf(bytes) };
   } finally {
     closeSync(file);
   }
 }
 
-/** What keeps a file from being shown to a model; undefined for an image. Only its beginning is read. */
-export function imageProblem(path: string): string | undefined {
-  try {
-    closeSync(opened(path).file);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+function addressOf({ type, bytes }: Image): string {
+  return `data:${type};base64,${bytes.toString('base64')}`;
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && error.message === UNREADABLE.ENOENT;
 }
 
 /** The file of an image, for whoever closes it. */

@@ -1,5 +1,5 @@
 import type { ContentPart, Notice, Summary, UserMessage } from '../../../protocol/index.ts';
-import { imageAddress } from './image-file.ts';
+import { type ImagePlace, imageAddress } from './image-file.ts';
 
 /** A piece of input as any wire format can carry it. */
 export type InputPart = { kind: 'text'; text: string } | { kind: 'image'; url: string };
@@ -10,10 +10,10 @@ export type InputPart = { kind: 'text'; text: string } | { kind: 'image'; url: s
  */
 export async function inputParts(
   item: UserMessage | Notice | Summary,
-  directory: string,
+  place: ImagePlace,
 ): Promise<InputPart[]> {
   if (item.type !== 'user_message') return [{ kind: 'text', text: wrap(item.type, '', item.text) }];
-  const parts = await Promise.all(item.content.map((part) => inputPart(part, directory)));
+  const parts = await Promise.all(item.content.map((part) => inputPart(part, place)));
   if (item.from === undefined) return parts;
   const [only, ...more] = parts;
   const from = ` from="${item.from.replaceAll('"', "'")}"`;
@@ -23,7 +23,7 @@ export async function inputParts(
   return [{ kind: 'text', text: `<message${from}>` }, ...parts, { kind: 'text', text: '</message>' }];
 }
 
-async function inputPart(part: ContentPart, directory: string): Promise<InputPart> {
+async function inputPart(part: ContentPart, place: ImagePlace): Promise<InputPart> {
   switch (part.type) {
     case 'text':
       return { kind: 'text', text: part.text };
@@ -31,7 +31,7 @@ async function inputPart(part: ContentPart, directory: string): Promise<InputPar
       return { kind: 'image', url: part.image_url };
     case 'local_image':
       try {
-        return { kind: 'image', url: await imageAddress(part.path, directory, part.sha256) };
+        return { kind: 'image', url: await imageAddress(part, place) };
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         return { kind: 'text', text: `[the image ${part.path} could not be attached: ${reason}]` };

@@ -1,4 +1,5 @@
 import type { AgentId, Item, ReasoningEffort, Usage } from '../../../protocol/index.ts';
+import type { ImagePlace } from './image-file.ts';
 
 /** A tool as a model sees it. */
 export interface ToolDeclaration {
@@ -9,7 +10,7 @@ export interface ToolDeclaration {
 }
 
 /** Everything that one call of a model needs. */
-export interface ModelCall {
+export interface ModelCall extends ImagePlace {
   agent: { id: AgentId; role: string };
   /** Calls that begin alike have the same, by which a provider finds its cache; default: the id of the agent. */
   cache_key?: string;
@@ -17,8 +18,6 @@ export interface ModelCall {
   attempt: number;
   model: string;
   reasoning_effort?: ReasoningEffort;
-  /** Where relative paths of images start. */
-  working_directory: string;
   instructions: string;
   items: readonly Item[];
   /** None: the model can only answer with text. */

@@ -1,12 +1,13 @@
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import type { Item, Reasoning } from '../../../protocol/index.ts';
+import type { ImagePlace } from './image-file.ts';
 import { type InputPart, inputParts } from './input-parts.ts';
 import { wellFormed } from './well-formed.ts';
 
 /** A conversation as the Responses API reads it. */
 export async function responsesInput(
   items: readonly Item[],
-  directory: string,
+  place: ImagePlace,
   withReasoning: boolean,
 ): Promise<ResponseInputItem[]> {
   const input: ResponseInputItem[] = [];
@@ -18,7 +19,7 @@ export async function responsesInput(
         input.push({
           type: 'message',
           role: 'user',
-          content: (await inputParts(item, directory)).map(contentPart),
+          content: (await inputParts(item, place)).map(contentPart),
         });
         break;
       case 'assistant_message':

@@ -64,7 +64,7 @@ async function requestBody(
   return {
     model: call.model,
     instructions: call.instructions,
-    input: await responsesInput(call.items, call.working_directory, !without.has('reasoning_input')),
+    input: await responsesInput(call.items, call, !without.has('reasoning_input')),
     stream: true,
     store: false,
     ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -8,11 +9,12 @@ import { folderWith } from '../../support/folders.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 
 const PNG = Buffer.from('iVBORw0KGgo=', 'base64');
+const DIGEST = createHash('sha256').update(PNG).digest('hex');
 
-function planned(tool: string, args: object, path: string, folder: string) {
+function planned(tool: string, args: object, path: string, folder: string, sha256?: string) {
   const items = [
     { type: 'text', text: 'look' },
-    { type: 'local_image', path },
+    { type: 'local_image', path, sha256 },
   ];
   const call = { call_id: 'c1', name: tool, arguments: JSON.stringify({ ...args, items }) };
   return planCall(agentIn({ working_directory: folder }), sessionWith(), builtinTools, call);
@@ -21,12 +23,27 @@ function planned(tool: string, args: object, path: string, folder: string) {
 test.each([
   ['spawn_agent', {}],
   ['send_input', { id: 'worker-1' }],
-])('%s takes an image by a path that is relative to the agent, and hands on the whole path', (tool, args) => {
+])(
+  '%s takes an image by a path that is relative to the agent, and hands on the whole path with its digest',
+  (tool, args) => {
+    const folder = folderWith({});
+    writeFileSync(join(folder, 'dot.png'), PNG);
+    expect(planned(tool, args, 'dot.png', folder)).toMatchObject({
+      kind: 'operation',
+      arguments: {
+        items: [{ type: 'text' }, { type: 'local_image', path: join(folder, 'dot.png'), sha256: DIGEST }],
+      },
+    });
+  },
+);
+
+test('an image that is not the one that is meant is refused', () => {
   const folder = folderWith({});
   writeFileSync(join(folder, 'dot.png'), PNG);
-  expect(planned(tool, args, 'dot.png', folder)).toMatchObject({
-    kind: 'operation',
-    arguments: { items: [{ type: 'text' }, { type: 'local_image', path: join(folder, 'dot.png') }] },
+  expect(planned('spawn_agent', {}, 'dot.png', folder, DIGEST)).toMatchObject({ kind: 'operation' });
+  expect(planned('spawn_agent', {}, 'dot.png', folder, '0'.repeat(64))).toMatchObject({
+    kind: 'refused',
+    error: { message: `items.1: the local_image ${join(folder, 'dot.png')}: its sha256 is ${DIGEST}.` },
   });
 });
 

@@ -106,7 +106,7 @@ test('one answer is one message: texts, calls and content null when it only call
     textMessage('go on', 'a0k3v9x2m4qd7/worker-1'),
   ];
   const call = (id: string) => ({ id, type: 'function', function: { name: 'list_dir', arguments: '{}' } });
-  expect(await chatMessages('Be brief.', items, '/tmp')).toEqual([
+  expect(await chatMessages('Be brief.', items, { working_directory: '/tmp' })).toEqual([
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'task' },
     { role: 'assistant', content: 'I look\n\nat both', tool_calls: [call('a'), call('b')] },
@@ -137,7 +137,7 @@ test('the reasoning of the turn goes back, that of earlier turns does not', asyn
     toolCall('a'),
     toolOutput('a'),
   ];
-  const messages = await chatMessages('', items, '/tmp');
+  const messages = await chatMessages('', items, { working_directory: '/tmp' });
   expect(messages[1]).toEqual({ role: 'assistant', content: 'first' });
   expect(messages[3]).toMatchObject({ reasoning_content: 'new' });
 });

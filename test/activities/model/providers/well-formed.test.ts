@@ -78,7 +78,7 @@ test('whatever the order of items, every provider can take the result', async ()
   await fc.assert(
     fc.asyncProperty(fc.array(item, { maxLength: 25 }), async (items) => {
       const waiting: string[] = [];
-      for (const message of await chatMessages('system', items, '/tmp')) {
+      for (const message of await chatMessages('system', items, { working_directory: '/tmp' })) {
         if (message.role === 'tool') {
           expect(waiting.shift()).toBe(message.tool_call_id);
         } else {

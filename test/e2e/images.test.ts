@@ -1,0 +1,86 @@
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test, vi } from 'vitest';
+import type { Item } from '../../protocol/index.ts';
+import { startModelServer } from '../support/model-server.ts';
+import type { SeenRequest } from '../support/wire-requests.ts';
+import { CadreHome } from './cadre-home.ts';
+
+vi.setConfig({ testTimeout: 240_000 });
+
+const home = new CadreHome();
+const other = new CadreHome();
+afterAll(() => Promise.all([home.remove(), other.remove()]));
+
+const BEFORE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const AFTER = Buffer.concat([BEFORE, Buffer.from('edited since')]);
+
+test('an image stays what it was when it was attached, and what is not at hand any more is told to the model', async () => {
+  const model = await startModelServer(({ answers }) => ({ text: `answer ${answers}` }));
+  const env = { OPENAI_BASE_URL: model.url };
+  const cwd = home.newFolder('images');
+  const picture = join(cwd, 'dot.png');
+  const newest = () => JSON.stringify((model.requests.at(-1) as SeenRequest).body);
+  const ask = async (id: string, text: string): Promise<void> => {
+    const before = model.requests.length;
+    // It closes when it has answered, which may take a moment.
+    const sent = async () => {
+      await home.run(['resume', id], { env });
+      return (await home.run(['send', id, text], { env })).code;
+    };
+    await expect.poll(sent, { timeout: 60_000 }).toBe(0);
+    // Whoever waits works for the session.
+    const asked = async () => {
+      expect((await home.run(['wait', id], { env })).code).toBe(0);
+      return model.requests.length;
+    };
+    await expect.poll(asked, { timeout: 90_000 }).toBeGreaterThan(before);
+    expect(newest()).toContain(text);
+  };
+  // While the session closes, it may take a moment until it answers.
+  const exportTo = async (file: string, id: string): Promise<void> => {
+    const exported = async () => (await home.run(['export', id, '-o', file], { env })).code;
+    await expect.poll(exported, { timeout: 60_000 }).toBe(0);
+  };
+  try {
+    writeFileSync(picture, BEFORE);
+    const { session_id: id } = await home.json<{ session_id: string }>(
+      ['run', 'what is it?', '--image', 'dot.png'],
+      { cwd, env },
+    );
+    expect(newest()).toContain(BEFORE.toString('base64'));
+    const [task] = (await home.json<{ items: Item[] }>(['items', id], { env })).items;
+    expect(task).toMatchObject({
+      content: [{ type: 'text' }, { path: picture, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+    });
+
+    writeFileSync(picture, AFTER);
+    await ask(id, 'and now?');
+    expect(newest()).toContain(BEFORE.toString('base64'));
+    expect(newest()).not.toContain(AFTER.toString('base64'));
+
+    // The copy travels with the rollout, so that it can be shown on another machine.
+    const file = join(home.root, 'session.jsonl');
+    await exportTo(file, id);
+    expect(await other.json(['import', file])).toMatchObject({ session_id: id, lost_images: [] });
+    expect(readdirSync(join(other.home, 'handles'))).toHaveLength(1);
+    rmSync(join(other.home, 'handles'), { recursive: true });
+
+    // Without a copy the file has to be the one that was meant.
+    rmSync(join(home.home, 'handles'), { recursive: true });
+    await ask(id, 'once more?');
+    expect(newest()).toContain(`[the image ${picture} could not be attached: it has changed since`);
+    expect(newest()).not.toContain('data:image/png');
+    await exportTo(file, id);
+    // What an earlier rollout has of it is in the next one, too.
+    expect(await other.json(['import', file, '--replace'])).toMatchObject({ lost_images: [] });
+    rmSync(picture);
+    await ask(id, 'where is it?');
+    expect(newest()).toContain(`[the image ${picture} could not be attached: it is gone since`);
+  } finally {
+    await model.close();
+  }
+});
