@@ -13,6 +13,7 @@ import {
 import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentSettingsStore } from './agent-settings.ts';
 import { findEnded } from './find-ended.ts';
+import { storeText } from './handles/handle-store.ts';
 import { createStoreOutputs } from './handles/store-outputs.ts';
 import { ConversationCache } from './model/conversation-cache.ts';
 import { createModelActivity } from './model/model.ts';
@@ -71,6 +72,7 @@ export function createActivities(deps: ActivityDeps) {
     stateDir: deps.stateDir,
     offeredTools: (agent, session) => offeredTools(agent, session, tools),
     planCall: (agent, session, call) => planCall(agent, session, tools, call),
+    store: (text) => storeText(deps.stateDir, text),
   });
   const toolActivities = createToolActivities({
     sessions,

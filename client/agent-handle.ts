@@ -32,6 +32,7 @@ import { Pace, Patience } from './polling.ts';
 import { bringBack } from './resume.ts';
 import { retriesOf } from './retries.ts';
 import { streamingOf } from './streamed-text.ts';
+import { taskFailureOf } from './task-failure.ts';
 import type {
   Agent,
   AgentDescription,
@@ -242,15 +243,18 @@ export class AgentHandle implements Agent {
   }
 
   async describe(): Promise<AgentDescription> {
-    const { taskQueue, status, runId, raw, memo } = await this.#line.describe();
+    const description = await this.#line.describe();
+    const { taskQueue, status, runId, raw, memo } = description;
     const closed = !isStillThere(status.name);
     const streaming = await streamingOf(raw, this.#keys);
+    const failure = await taskFailureOf(this.#client, description);
     return {
       queue: taskQueue,
       ...(typeof memo?.model_queue === 'string' ? { model_queue: memo.model_queue } : {}),
       closed,
       run_id: runId,
       retries: await retriesOf(raw, this.#keys),
+      ...(failure === undefined ? {} : { task_failure: failure }),
       ...(streaming === undefined ? {} : { streaming }),
     };
   }

@@ -7,7 +7,16 @@ import {
 } from '@temporalio/client';
 import { type AgentId, type AgentResult, CadreError, WORKFLOW_TYPE } from '../protocol/index.ts';
 import { isStillThere } from '../protocol/lives.ts';
-import { isLate, isUnknownQuery, isUnserved, requireKey, translate, translateAnswer } from './errors.ts';
+import {
+  isLate,
+  isUnknownQuery,
+  isUnserved,
+  isWithoutKey,
+  requireKey,
+  translate,
+  translateAnswer,
+} from './errors.ts';
+import { lacksItsBuild, standsStill, taskFailureOf } from './task-failure.ts';
 
 /** How long an agent may take to answer; one whose worker was just killed needs 10 to 15 s. */
 const ANSWER_MS = 20_000;
@@ -69,12 +78,12 @@ export class AgentLine {
         return requireKey(this.id, answer);
       } catch (error) {
         if (await this.#isDeaf(error, end)) continue;
-        if (isUnserved(error) && until < end) {
+        if ((isUnserved(error) || isWithoutKey(error)) && until < end) {
           await sleep(DEAF_PAUSE_MS);
           continue;
         }
         // A worker that stops takes the question with it that it was just handed; another one answers.
-        if (!isLate(error) || until >= end) throw translateAnswer(error, this.id);
+        if (!isLate(error) || until >= end) throw await this.#told(error);
         patience *= 2;
       }
     }
@@ -96,8 +105,22 @@ export class AgentLine {
             cause: error,
           });
         }
-        if (!(await this.#isDeaf(error, end))) throw translateAnswer(error, this.id);
+        if (!(await this.#isDeaf(error, end))) throw await this.#told(error);
       }
+    }
+  }
+
+  /** Where nobody answers although there may be workers, it says why they cannot. */
+  async #told(error: unknown): Promise<CadreError> {
+    const translated = translateAnswer(error, this.id);
+    if (translated.code !== 'no_worker') return translated;
+    try {
+      const description = await this.describe();
+      const failure = await taskFailureOf(this.client, description);
+      if (failure !== undefined) return standsStill(this.id, failure, error);
+      return lacksItsBuild(this.id, description, error) ?? translated;
+    } catch {
+      return translated;
     }
   }
 

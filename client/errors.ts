@@ -19,6 +19,7 @@ import {
   noNamespace,
   sealedReason,
 } from '../protocol/index.ts';
+import { isOfOtherVersion, OTHER_VERSION_HINT } from './task-failure.ts';
 
 const CANCELLED = 1;
 const INVALID_ARGUMENT = 3;
@@ -109,6 +110,14 @@ const TOO_LARGE = /size.*limit|larger than max/i;
 const UNKNOWN_QUERY =
   /did not register a handler|unknown query ?type|query handler .*(expected but not found|not registered)/i;
 
+/** What a worker says that lacks the key of an agent (`workflows/readable.ts`). */
+const KEYLESS = /This worker cannot work for the agent/;
+
+/** Whether a worker has failed at a question that lacks a key; another one of its queue may have it. */
+export function isWithoutKey(error: unknown): error is QueryNotRegisteredError {
+  return error instanceof QueryNotRegisteredError && KEYLESS.test(error.message);
+}
+
 /** What the message of a failure becomes that is sealed: which one it is, the server does not say. */
 const SEALED = 'Encoded failure';
 
@@ -122,6 +131,25 @@ export function isUnknownQuery(error: unknown): boolean {
 function unanswered(error: QueryNotRegisteredError, agent: AgentId | undefined): CadreError {
   const { message } = error;
   if (isUnknownQuery(error)) return noAgent(agent, error);
+  if (isWithoutKey(error)) {
+    return new CadreError('no_worker', `agent ${agent} does not answer. Its worker said: ${message}`, {
+      hint: 'Give all workers of its queue the same keys ([encryption]: docs/encryption.md), and try again.',
+      retryable: true,
+      cause: error,
+    });
+  }
+  if (isOfOtherVersion(message)) {
+    const why = 'the code of its worker is of another version, and cannot replay what the agent has recorded';
+    return new CadreError(
+      'no_worker',
+      `agent ${agent} does not answer: ${why}. The worker said: ${message}`,
+      {
+        hint: OTHER_VERSION_HINT,
+        retryable: true,
+        cause: error,
+      },
+    );
+  }
   if (!TOO_LARGE.test(message)) {
     return new CadreError('invalid_arguments', `agent ${agent} does not answer that: ${message}`, {
       cause: error,

@@ -81,6 +81,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
   const status = statusOf(execution.status.name, keyword(attributes, 'CadreStatus'));
   const [task, note] = [memo.task, memo.note];
   const sealed = sealedReason(task);
+  const problem = problemOf(attributes);
   const source = sourceOf(id, memo.source);
   return {
     agent_id: id,
@@ -95,6 +96,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
     ...(sealed === undefined ? {} : { missing_key: sealed.key_id }),
     ...(typeof note === 'string' ? { note } : {}),
     ...(source === undefined ? {} : { source }),
+    ...(problem === undefined ? {} : { problem }),
     started_at: execution.startTime.toISOString(),
     ...(execution.closeTime === undefined ? {} : { ended_at: execution.closeTime.toISOString() }),
     queue: execution.taskQueue,
@@ -109,6 +111,15 @@ function sourceOf(id: AgentId, kind: unknown): Source | undefined {
   if (parent !== undefined) return { kind: 'sub_agent', parent_id: parent, depth: depthOf(id) };
   const known = ROOT_SOURCES.find((each) => each === kind);
   return known === undefined ? undefined : { kind: known };
+}
+
+const PROBLEMS = defineSearchAttributeKey('TemporalReportedProblems', SearchAttributeType.KEYWORD_LIST);
+const CAUSE = 'cause=WorkflowTaskFailedCause';
+
+/** What the server writes after a few failures in a row, and takes away when a workflow task has been carried out. */
+function problemOf(attributes: TypedSearchAttributes): string | undefined {
+  const cause = attributes.get(PROBLEMS)?.find((each) => each.startsWith(CAUSE));
+  return cause?.slice(CAUSE.length);
 }
 
 function keyword(attributes: TypedSearchAttributes, name: string): string | undefined {

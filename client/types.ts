@@ -136,6 +136,8 @@ export type AgentSummary = Pick<
   queue: string;
   /** The key that what it was given is sealed with, where that key is not here. */
   missing_key?: string;
+  /** What Temporal reports of an agent that stands still since its workers fail, such as `NonDeterministicError`. */
+  problem?: string;
 };
 
 /** An activity of an agent that has failed and is tried again. */
@@ -150,6 +152,16 @@ export interface Retry {
   next_at?: string;
 }
 
+/** Why an agent stands still although there are workers: they fail at its workflow task again and again. */
+export interface TaskFailure {
+  /** Which attempt is under way, or comes next. */
+  attempt: number;
+  /** What the worker said that failed. */
+  message: string;
+  /** The code of that worker does not fit what the agent has recorded. */
+  of_other_version: boolean;
+}
+
 /** What Temporal's server knows of an agent without asking it. */
 export interface AgentDescription {
   queue: string;
@@ -158,6 +170,8 @@ export interface AgentDescription {
   closed: boolean;
   run_id: string;
   retries: Retry[];
+  /** Absent for an agent that goes on, or only lacks a worker. */
+  task_failure?: TaskFailure;
   /** What its model is saying just now; absent while it says nothing. */
   streaming?: Streaming;
 }

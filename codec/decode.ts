@@ -23,10 +23,18 @@ export async function decodePayloads(payloads: readonly Payload[], keys?: KeyRin
 }
 
 /** The text of a failure that the SDK hands out as it came; with encryption it is a payload. */
-export async function decodeFailureMessage(failure: Failure, keys?: KeyRing): Promise<string | undefined> {
-  const { message, encodedAttributes } = failure;
+export function decodeFailureMessage(failure: Failure, keys?: KeyRing): Promise<string | undefined> {
+  return failureMessage(failure, payloadCodecs(keys));
+}
+
+/** @param codecs in the order of writing */
+export async function failureMessage(
+  { message, encodedAttributes }: Failure,
+  codecs: readonly PayloadCodec[],
+): Promise<string | undefined> {
   if (encodedAttributes == null) return message ?? undefined;
-  const [attributes] = await decodePayloads([encodedAttributes], keys);
+  const [plain] = await decodeWith(codecs, [encodedAttributes]);
+  const attributes = plain === undefined ? undefined : payloadConverter.fromPayload(plain);
   if (typeof attributes === 'object' && attributes !== null) {
     const { message: sealed } = attributes as { message?: unknown };
     if (typeof sealed === 'string') return sealed;

@@ -1,2 +1,2 @@
 export { dataConverter, payloadConverterPath } from './data-converter.ts';
-export { decodeFailureMessage, decodePayloads } from './decode.ts';
+export { decodeFailureMessage, decodePayloads, failureMessage } from './decode.ts';

@@ -1,6 +1,7 @@
 import { Client } from '@temporalio/client';
 import {
   DefaultLogger,
+  type LogMetadata,
   NativeConnection,
   Runtime,
   type WorkerOptions as SdkWorkerOptions,
@@ -55,11 +56,18 @@ function installRuntime(to: Log): void {
     // What goes wrong for an agent is told by its events and errors; this is for whoever looks into the SDK.
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
       if (message.startsWith(NO_AGENTS)) return;
-      const error = meta?.error instanceof Error ? `: ${meta.error.message}` : '';
+      const error = meta?.error instanceof Error ? `: ${meta.error.message}` : taskFailure(meta);
       log?.(`${level} ${message}${error}`);
     }),
     telemetryOptions: { logging: { forward: {}, filter: 'WARN' } },
   });
+}
+
+/** Of a workflow task that fails, the SDK's core gives the run and the failure, the latter as its debugger shows it. */
+function taskFailure(meta: LogMetadata | undefined): string {
+  const { failure, runId } = meta ?? {};
+  const [, text] = typeof failure === 'string' ? (failure.match(/message: "((?:[^"\\]|\\.)*)"/) ?? []) : [];
+  return text === undefined ? '' : ` (run ${runId}): ${text}`;
 }
 
 /**

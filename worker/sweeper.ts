@@ -18,7 +18,19 @@ export interface SweeperOptions {
   log(line: string): void;
   /** Who has been told to close is terminated after so many ms (default 60,000). */
   lateMs?: number;
+  /** Another than that of the machine: its ms, and what waits for some of them, or for the signal. */
+  clock?: Clock;
 }
+
+export interface Clock {
+  now(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+const MACHINE: Clock = {
+  now: Date.now,
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
+};
 
 /**
  * Closes what was left by agents that were ended from outside: with Temporal's own tools anybody can terminate, or
@@ -27,17 +39,19 @@ export interface SweeperOptions {
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
+  readonly #clock: Clock;
   /** When each orphan was first seen, and told to close. */
   #told = new Map<AgentId, number>();
 
   constructor(options: SweeperOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? MACHINE;
   }
 
   /** Looks again and again, until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
+      await this.#clock.sleep(EVERY_MS, signal);
       if (signal.aborted) return;
       // Without a server there is nothing to close, and the next look comes soon.
       await this.sweep().catch((error: unknown) => {
@@ -52,7 +66,7 @@ export class Sweeper {
     const running = await this.#running();
     const { ended } = await findEnded(client)({ agents: missingAbove(running) });
     const orphans = orphansOf(running, ended);
-    const now = Date.now();
+    const now = this.#clock.now();
     const known = this.#told;
     const fresh = topmost(orphans.filter((id) => !known.has(id)));
     const late = topmost(orphans.filter((id) => known.has(id) && now - (known.get(id) ?? now) >= lateMs));

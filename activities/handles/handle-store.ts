@@ -34,6 +34,14 @@ export async function storeOutput(stateDir: string, content: Storable): Promise<
   }
 }
 
+/** The same for a text whose place a cut takes, whether it could be kept or not. */
+export function storeText(stateDir: string, text: string): Promise<{ handle: string } | { problem: string }> {
+  return storeOutput(stateDir, { text }).then(
+    (handle) => ({ handle }),
+    (error: unknown) => ({ problem: error instanceof Error ? error.message : String(error) }),
+  );
+}
+
 /** An empty private file beside the stored ones, to be filled and then kept. */
 export async function createDraft(stateDir: string): Promise<string> {
   const folder = handlesFolder(stateDir);

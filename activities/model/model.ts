@@ -1,7 +1,9 @@
 import { TemporalFailure } from '@temporalio/common';
+import type { Stored } from '../../protocol/cut-mark.ts';
 import {
   type AgentContext,
   contextWindow,
+  type ErrorBody,
   isNearlyFull,
   type ModelAnswer,
   type ModelRequest,
@@ -14,6 +16,7 @@ import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { ConversationCache, ReadItems } from './conversation-cache.ts';
+import { fitAnswer } from './fit-answer.ts';
 import { asCadreError, toFailure } from './model-error.ts';
 import type { ModelProviders } from './model-providers.ts';
 import type { ModelCall } from './providers/provider.ts';
@@ -34,6 +37,8 @@ export interface ModelDeps {
   planCall(agent: AgentContext, session: SessionSettings, call: ToolCall): PlannedCall;
   /** CADRE_HOME: where copies of images are kept; none are kept without it. */
   stateDir?: string;
+  /** Keeps what is cut out of an answer. */
+  store(text: string): Promise<Stored>;
 }
 
 /**
@@ -98,13 +103,23 @@ async function answer(
     items,
     tools: tools.map(declarationOf),
   };
-  if (request.summary) return { ...(await summarise(provider, call, signal)), calls: [] };
+  if (request.summary) {
+    const summary = await summarise(provider, call, signal);
+    const { items } = await fitAnswer(summary.items, deps.store);
+    return { ...summary, items, calls: [] };
+  }
   const reply = await provider.complete(call, { signal, onDelta });
-  deps.conversations.append(pointer.agent_id, reply.items);
-  const calls = reply.items.filter((item) => item.type === 'tool_call');
+  const { items: made, refused } = await fitAnswer(reply.items, deps.store);
+  deps.conversations.append(pointer.agent_id, made);
+  const planned = (call: ToolCall): PlannedCall => {
+    const error = refused.get(call);
+    if (error !== undefined) return refusedCall(call, error);
+    return final ? tooLate(call) : deps.planCall(agent, session, call);
+  };
   return {
     ...reply,
-    calls: calls.map((call) => (final ? tooLate(call) : deps.planCall(agent, session, call))),
+    items: made,
+    calls: made.filter((item) => item.type === 'tool_call').map(planned),
     ...(isFull(agent, session, reply.usage) ? { nearly_full: true } : {}),
   };
 }
@@ -117,8 +132,11 @@ function isFull({ settings }: AgentContext, session: SessionSettings, usage: Usa
 }
 
 /** This call was to bring an answer only: the turn has no steps left. */
-function tooLate({ call_id, name }: ToolCall): PlannedCall {
-  const error = { code: 'limit_steps', message: 'No tools were on offer: answer with text.' } as const;
+function tooLate(call: ToolCall): PlannedCall {
+  return refusedCall(call, { code: 'limit_steps', message: 'No tools were on offer: answer with text.' });
+}
+
+function refusedCall({ call_id, name }: ToolCall, error: ErrorBody): PlannedCall {
   return { kind: 'refused', call_id, name, error, summary: error.code };
 }
 

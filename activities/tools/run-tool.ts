@@ -1,7 +1,6 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { CancelledFailure } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Stored } from '../../protocol/cut-mark.ts';
 import {
   type AgentId,
   CadreError,
@@ -14,7 +13,7 @@ import {
   type ToolRequest,
 } from '../../protocol/index.ts';
 import { cutOutput, isTooLong } from '../handles/cut-output.ts';
-import { storeOutput } from '../handles/handle-store.ts';
+import { storeText } from '../handles/handle-store.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
@@ -160,10 +159,7 @@ function underHome(path: string, home: string | undefined): string {
 async function shortened(result: ToolResult, request: ToolRequest, deps: ToolDeps): Promise<ToolAnswer> {
   const limit = request.agent.settings.limits.tool_output_limit;
   if (result.handle !== undefined || !isTooLong(result.output, limit)) return result;
-  const stored: Stored = await storeOutput(deps.stateDir, { text: result.output }).then(
-    (handle) => ({ handle }),
-    (error: unknown) => ({ problem: messageOf(error) }),
-  );
+  const stored = await storeText(deps.stateDir, result.output);
   const output = cutOutput(result.output, limit, stored);
   return 'handle' in stored ? { ...result, output, handle: stored.handle } : { ...result, output };
 }

@@ -1,4 +1,4 @@
-import type { ListFilter } from '../../client/types.ts';
+import type { AgentSummary, ListFilter } from '../../client/types.ts';
 import { formatDuration } from '../../protocol/index.ts';
 import { atWorkplace } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -23,7 +23,7 @@ export default function ps(
       const rows = agents.map((agent) => [
         agent.agent_id,
         agent.role,
-        agent.closed && agent.status !== 'shutdown' ? `${agent.status} (closed)` : agent.status,
+        agent.status + besideStatus(agent),
         agent.model,
         agent.source?.kind.replace('_', '-') ?? '',
         formatDuration(Math.max(0, Date.now() - Date.parse(agent.ended_at ?? agent.started_at))),
@@ -33,6 +33,11 @@ export default function ps(
     });
     return EXIT.done;
   });
+}
+
+function besideStatus({ closed, status, problem }: AgentSummary): string {
+  if (problem !== undefined) return ` (stands still: ${problem})`;
+  return closed && status !== 'shutdown' ? ' (closed)' : '';
 }
 
 function sealedNote(key: string | undefined): string {

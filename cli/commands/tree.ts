@@ -4,6 +4,7 @@ import { atAgent } from '../at-workplace.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { treeLines } from '../render/tree-lines.ts';
+import { tellStandstill } from '../serving/tell-standstill.ts';
 
 export default function tree(invocation: Invocation, [reference]: [string]): Promise<ExitCode> {
   return atAgent(invocation, reference, async (place, id) => {
@@ -16,6 +17,7 @@ export default function tree(invocation: Invocation, [reference]: [string]): Pro
     invocation.output.result(view, () =>
       treeLines(view.agents, { colors, now: Date.now(), width }).join('\n'),
     );
+    await tellStandstill(invocation.output, place, view.agents);
     return EXIT.done;
   });
 }

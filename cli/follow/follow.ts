@@ -11,6 +11,7 @@ import { retryLine } from '../render/retry-line.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import type { Serving } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
+import { standstillLine } from '../serving/tell-standstill.ts';
 import type { Workplace } from '../workplace.ts';
 import { LiveTree } from './live-tree.ts';
 import { Person } from './person.ts';
@@ -63,6 +64,9 @@ export async function follow(
     complete: output.format === 'jsonl',
     onRetry: (agent, retry) => {
       if (!hasLeft) output.warn(retryLine(agent, retry));
+    },
+    onStandstill: (agent, failure) => {
+      if (!hasLeft) output.warn(standstillLine(agent, failure));
     },
     ...(options.stream
       ? {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type { Agent, Retry } from '../../client/types.ts';
+import type { Agent, Retry, TaskFailure } from '../../client/types.ts';
 import type { AgentEvent, AgentId, AgentView } from '../../protocol/index.ts';
 import { type PartialMessage, StreamedTexts } from './streamed-texts.ts';
 
@@ -19,6 +19,8 @@ export interface FeedOptions {
   complete?: boolean;
   /** A call of an agent that has failed and is tried again, once for each attempt. */
   onRetry?: (agent: AgentView, retry: Retry) => void;
+  /** An agent that stands still since its workers fail, once for each thing that they fail at. */
+  onStandstill?: (agent: AgentId, failure: TaskFailure) => void;
   /** What the models say while they say it; what they have said in the end comes as events. */
   onPartial?: (message: PartialMessage) => void;
 }
@@ -45,6 +47,7 @@ export class SessionFeed {
   readonly #rested = new Map<AgentId, string>();
   readonly #retriesDue = new Map<AgentId, number>();
   readonly #retriesTold = new Map<string, number>();
+  readonly #standstills = new Set<string>();
   readonly #streamed = new StreamedTexts();
   readonly #limit = pLimit(AT_ONCE);
   /** The session as it was last seen. */
@@ -62,9 +65,27 @@ export class SessionFeed {
   async run(signal: AbortSignal): Promise<void> {
     const most = this.#options.onPartial === undefined ? MOST_MS : MOST_STREAMING_MS;
     for (let pause = FIRST_MS; !signal.aborted; pause = Math.min(pause * 1.3, most)) {
-      const agents = await this.look().catch(() => []);
+      const agents = await this.look().catch((error: unknown) => {
+        this.#missed = error;
+        return [];
+      });
+      if (this.#missed !== undefined && !signal.aborted) await this.#lookForStandstill().catch(() => {});
       const wait = Math.max(pause, agents.length * PER_AGENT_MS);
       await sleep(wait, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Whoever does not answer may have workers that fail, and looks like one that is at work. */
+  async #lookForStandstill(): Promise<void> {
+    const { onStandstill } = this.#options;
+    if (onStandstill === undefined) return;
+    const below = this.#seen.filter(({ closed }) => !closed).map(({ agent_id: id }) => id);
+    for (const id of new Set([this.#root, ...below])) {
+      const { task_failure: failure } = await (await this.#reach(id)).describe();
+      const key = `${id} ${failure?.message}`;
+      if (failure === undefined || this.#standstills.has(key)) continue;
+      this.#standstills.add(key);
+      onStandstill(id, failure);
     }
   }
 

@@ -1,8 +1,13 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type Fault, type ModelServer, startModelServer } from '../support/model-server.ts';
+import { handlePath, handlesIn } from '../../rollout/handle-files.ts';
+import { type Answer, type Fault, type ModelServer, startModelServer } from '../support/model-server.ts';
 import { freePort } from '../support/ports.ts';
+import type { SeenRequest } from '../support/wire-requests.ts';
 import { CadreHome } from './cadre-home.ts';
 import { expectNoStack, fails } from './failures.ts';
 
@@ -26,8 +31,43 @@ const FAULTS: Record<string, Fault | Fault[]> = {
   'asked to wait too long': { kind: 'status', status: 429, headers: { 'retry-after': '7200' } },
 };
 
+/** Text that no compression makes much smaller. */
+const incompressible = (bytes: number) => randomBytes(bytes).toString('base64').slice(0, bytes);
+const MANY = 400;
+/** Megabytes through a model, a history and a conversation, three at a time. */
+const LARGE_MS = 400_000;
+
+/** What is too large for one payload of Temporal, by task; whatever comes after it is answered with what was heard. */
+const GIANTS: Record<string, () => Answer> = {
+  'a giant text': () => ({ text: `begin ${incompressible(3_000_000)} end` }),
+  'giant arguments': () => ({
+    calls: [
+      { name: 'shell', arguments: { command: `echo ran > ran.txt; : ${incompressible(3_000_000)}` } },
+      { name: 'list_dir', arguments: { path: '.' } },
+    ],
+  }),
+  'many calls': () => ({
+    text: 'so many',
+    calls: Array.from({ length: MANY }, () => ({
+      name: 'list_dir',
+      arguments: { path: `no-such-${incompressible(10_000)}` },
+    })),
+  }),
+};
+
+function answerGiant({ task, items, answers }: SeenRequest): Answer | undefined {
+  const giant = GIANTS[task];
+  if (giant === undefined) return undefined;
+  if (answers === 0) return giant();
+  const outputs = items.flatMap((item) => (item.type === 'tool_output' ? [item.output] : []));
+  return { text: JSON.stringify(outputs) };
+}
+
 beforeAll(async () => {
-  model = await startModelServer(({ task }) => {
+  model = await startModelServer((request) => {
+    const { task } = request;
+    const giant = answerGiant(request);
+    if (giant !== undefined) return giant;
     const times = asked.get(task) ?? [];
     asked.set(task, [...times, Date.now()]);
     const faults = FAULTS[task];
@@ -168,3 +208,56 @@ test.concurrent('without --json the error stands on stderr, and stdout stays emp
   expect(ended).toMatchObject({ code: 1, stdout: '' });
   expect(ended.stderr).toMatch(/^error: .*neither text nor a tool call/m);
 });
+
+/** The bytes of what was stored under a handle that a text names. */
+function storedBytes(text: string): number {
+  const [handle = ''] = handlesIn(text);
+  return readFileSync(handlePath(home.home, handle) ?? `no handle in ${text.slice(0, 500)}`).length;
+}
+
+test.concurrent(
+  'an answer that is too large for Temporal is cut, and the whole of it is stored',
+  async () => {
+    const ended = await home.run(['run', 'a giant text'], { env: env() });
+    expect(ended.code, ended.stderr).toBe(0);
+    expect(ended.stdout.length).toBeLessThan(300_000);
+    expect(ended.stdout).toMatch(/^begin .*left out; stored as \S+.* end\n$/s);
+    expect(storedBytes(ended.stdout)).toBe('begin  end'.length + 3_000_000);
+  },
+  LARGE_MS,
+);
+
+test.concurrent(
+  'a call whose arguments are too large is refused, with what to do; the others of that answer run',
+  async () => {
+    const cwd = home.newFolder('giant');
+    const ended = await home.run(['run', 'giant arguments'], { env: env(), cwd });
+    expect(ended.code, ended.stderr).toBe(0);
+    const [refused = '', listed = ''] = JSON.parse(ended.stdout) as string[];
+    const { error } = JSON.parse(refused);
+    expect(error).toMatchObject({
+      code: 'invalid_arguments',
+      hint: expect.stringContaining('smaller parts'),
+    });
+    expect(error.message).toMatch(/shell was not run.*3\.00 MB; stored as /);
+    expect(storedBytes(error.message)).toBeGreaterThan(3_000_000);
+    expect(listed).not.toContain('error');
+    expect(existsSync(join(cwd, 'ran.txt'))).toBe(false);
+  },
+  LARGE_MS,
+);
+
+test.concurrent(
+  'more calls than one answer may hold: those that fit run, the model is told of the others, and the run ends',
+  async () => {
+    const ended = await home.run(['run', 'many calls'], { env: env() });
+    expect(ended.code, ended.stderr).toBe(0);
+    const outputs = JSON.parse(ended.stdout) as string[];
+    const refused = outputs.filter((output) => output.includes('was not run'));
+    expect(refused.length).toBeGreaterThan(1);
+    const told = Number(refused.at(-1)?.match(/(\d+) more calls of that answer were left out/)?.[1]);
+    expect(outputs.length + told).toBe(MANY);
+    expect(outputs.length - refused.length).toBeGreaterThan(20);
+  },
+  LARGE_MS,
+);

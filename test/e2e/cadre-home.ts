@@ -40,6 +40,8 @@ export interface RunOptions {
   through?: string[];
   /** It has a terminal of its own: `input` is what is typed first, and more may be typed. */
   terminal?: boolean;
+  /** Another Cadre than the one that was built last: the path of its `main.js`. */
+  main?: string;
 }
 
 /** A person's machine in small: an empty HOME, a CADRE_HOME and a working folder of its own. */
@@ -73,7 +75,7 @@ export class CadreHome {
   }
 
   start(args: string[], options: RunOptions = {}): Running {
-    const command = [...(options.through ?? []), process.execPath, MAIN, ...args];
+    const command = [...(options.through ?? []), process.execPath, options.main ?? MAIN, ...args];
     const [program = '', ...words] = options.terminal === true ? onTerminal(command) : command;
     const child = spawn(program, words, {
       cwd: options.cwd ?? this.root,

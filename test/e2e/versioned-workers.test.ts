@@ -106,3 +106,36 @@ test('old and new workers side by side: a session stays with the build that it b
   await drained(old);
   await drained(recent);
 });
+
+test('a closed session whose build has no workers any more is told as such, in time, to whoever asks for it or resumes it; one worker of that build is enough', async () => {
+  const old = await worker('3');
+  await makeCurrent('3');
+  const session = await start();
+  expect(await answerOf(session, 1)).toBe('3');
+  await session.close();
+  await drained(old);
+  const recent = await worker('4');
+  await makeCurrent('4');
+  for (const args of [['status'], ['items'], ['resume'], ['wait', '--timeout', '50']]) {
+    const [command = '', ...options] = args;
+    const begun = Date.now();
+    const { code, error } = await fails(home, [command, session.id, ...options, '--address', address]);
+    expect(error).toMatchObject({ code: 'no_worker', retryable: true });
+    expect(error.message).toContain(
+      `${session.id}: it did not answer, and only workers of build 3 of team can`,
+    );
+    expect(error.hint).toContain('cadre worker --queue agents --deployment team --build-id 3');
+    expect(code).toBe(69);
+    // A question has 20 s; who waits asks three times.
+    expect(Date.now() - begun).toBeLessThan(command === 'wait' ? 80_000 : 35_000);
+  }
+  const [listed] = await client.list({ session: session.id, all: true });
+  expect(listed).toMatchObject({ closed: true, status: 'shutdown' });
+
+  const back = await worker('3');
+  expect(await session.status()).toMatchObject({ closed: true, status: 'shutdown' });
+  await session.resume({ input: 'and now?' });
+  expect(await answerOf(session, 2)).toMatch(/^4/);
+  await drained(back);
+  await drained(recent);
+});

@@ -180,7 +180,7 @@ test('an import names the images that are not here as they were, and takes a cop
     (line) => (line.type === 'item' ? { ...line, images } : line),
   );
   const rollouts = new Rollouts({ stateDir: folderWith() });
-  const { lost } = await importRollout(await exported(body), rollouts, undefined, false);
+  const { lost } = await importRollout(await exported(body), rollouts, AS_IT_IS);
   expect(lost).toEqual([
     {
       agent_id: SESSION,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hostQueue, newRootId } from '../../protocol/index.ts';
-import { Sweeper } from '../../worker/sweeper.ts';
+import { type Clock, Sweeper } from '../../worker/sweeper.ts';
 import { ended } from '../workflows/client-requests.ts';
 import { deepSession } from '../workflows/deep-session.ts';
 import { eventually } from '../workflows/eventually.ts';
@@ -127,3 +127,41 @@ test('what lives on a host that is gone is looked for, too, and nothing of anoth
   expect((await foreign.describe()).status.name).toBe('RUNNING');
   await foreign.terminate('enough');
 });
+
+/** A clock that does not wait, and stops when so much time has passed by it. */
+function skippingClock(until: number): { clock: Clock; signal: AbortSignal } {
+  const over = new AbortController();
+  let now = 0;
+  const sleep: Clock['sleep'] = async (ms) => {
+    now += ms;
+    if (now > until) over.abort();
+  };
+  return { clock: { now: () => now, sleep }, signal: over.signal };
+}
+
+test.each([
+  ['that works', true],
+  ['that does nothing any more', false],
+])(
+  'five minutes after a root was terminated nothing of its tree runs, with a worker %s',
+  async (_, works) => {
+    const session = await deepSession(worker());
+    await session.agent().terminate('by a person');
+    await listed(session, 2);
+    if (!works) await worker().stop();
+    try {
+      const { clock, signal } = skippingClock(5 * 60_000);
+      const { client, queue } = worker();
+      const lines: string[] = [];
+      await new Sweeper({ client, queue, clock, log: (line) => void lines.push(line) }).run(signal);
+      for (const name of LEVELS) {
+        const { status } = await client.workflow.getHandle(session.idOf(name)).describe();
+        expect(['COMPLETED', 'TERMINATED']).toContain(status.name);
+      }
+      expect(lines[0]).toMatch(/^closing /);
+      if (!works) expect(lines.at(-1)).toMatch(/^terminated /);
+    } finally {
+      if (!works) await worker().run();
+    }
+  },
+);

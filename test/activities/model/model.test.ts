@@ -59,6 +59,7 @@ async function setUp(
     providers: new ModelProviders({}),
     instructionsFor: async (agent, offered) => `You are ${agent.settings.role} with ${[...offered]}.`,
     offeredTools: () => [listDir],
+    store: async () => ({ handle: 'h_1' }),
     planCall: (_agent, _session, call) => {
       planned.push(call);
       return listDir.plan({ call_id: call.call_id, name: call.name, arguments: call.arguments });
