@@ -7,12 +7,14 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findProgram } from '../../server/find.ts';
 import { cacheDir } from '../../server/index.ts';
-import { CadreHome, playing, type RunOptions } from './cadre-home.ts';
+import { CadreHome, playing, type Running, type RunOptions } from './cadre-home.ts';
 import { fails } from './failures.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
 const WORD = 'xyzzymellon';
+/** How a payload says that it is compressed; sealed, it says so inside. */
+const COMPRESSED = 'binary/zstd';
 const run = promisify(execFile);
 const keys = { k1: randomBytes(32).toString('base64'), k2: randomBytes(32).toString('base64') };
 /** The name says nothing of a key. */
@@ -85,6 +87,8 @@ describe('what the server keeps of a session in which a word is everywhere', () 
     expect(code, stdout).toBe(0);
     await home.run(['server', 'stop']);
     expect(filesWith(WORD, home.home)).toContain('temporal.db');
+    // In the database, or still in the log beside it.
+    expect(filesWith(COMPRESSED, home.home)).toContainEqual(expect.stringMatching(/^temporal\.db/));
   });
 
   test('with encryption: it stands nowhere, and whoever has the key misses nothing', async () => {
@@ -114,6 +118,8 @@ describe('what the server keeps of a session in which a word is everywhere', () 
     // Live, with the newest pages in the log beside the database, and at rest.
     const readable = () => filesWith(WORD, home.home).filter((name) => !isHandle(home, name));
     expect(readable()).toEqual([]);
+    // What is compressed shows no word of it, so a payload that went by the sealing would not be found by that.
+    expect(filesWith(COMPRESSED, home.home)).toEqual([]);
     const items = await home.run(['items', id, '--json', ...SEALED], options);
     expect(items.stdout.split(WORD).length).toBeGreaterThan(300);
     const list = await home.json<{ agents: { task?: string; note?: string; role: string; model: string }[] }>(
@@ -137,6 +143,7 @@ describe('what the server keeps of a session in which a word is everywhere', () 
 
     await home.run(['server', 'stop']);
     expect(readable()).toEqual([]);
+    expect(filesWith(COMPRESSED, home.home)).toEqual([]);
     const database = readFileSync(join(home.home, 'temporal.db')).toString('latin1');
     // What lists are filtered by stays readable.
     for (const open of [id, `${id}/default-1`, 'k1']) expect(database).toContain(open);
@@ -312,6 +319,56 @@ describe('a key that is missing', () => {
     });
     worker.child.kill('SIGTERM');
     await worker.ended;
+  });
+});
+
+describe('workers of one queue with other keys than each other', () => {
+  const worker = async (home: CadreHome, args: string[], env: Record<string, string> = {}) => {
+    const running = home.start(['worker', '--queue', 'fleet', ...args], { cwd: home.folder, env });
+    await running.says(/Working for the queue fleet/);
+    return running;
+  };
+  const stopped = async ({ child, ended }: Running) => {
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(0);
+  };
+  const begin = async (home: CadreHome, args: string[], env: Record<string, string>) => {
+    const run = ['run', '--detach', 'the tree', '--queue', 'fleet', ...playing('tree.yaml'), ...args];
+    return (await home.run(run, { cwd: home.newFolder('fleet'), env })).stdout.trim();
+  };
+
+  test('in the midst of a rotation, where some write with the old key and some with the new, all sessions end as ever', async () => {
+    const home = newHome();
+    const both = { SEALING: `k1:${keys.k1},k2:${keys.k2}` };
+    const writes = (key: string) => [...SEALED, '-c', `encryption.key_id=${key}`];
+    const workers = [await worker(home, writes('k1'), both), await worker(home, writes('k2'), both)];
+    const ids = [await begin(home, writes('k1'), both), await begin(home, writes('k2'), both)];
+    const waited = await home.json<{ status: unknown }>(
+      ['wait', ...ids, '--all', '--timeout', '150', ...writes('k2')],
+      { env: both },
+    );
+    expect(waited.status).toEqual(Object.fromEntries(ids.map((id) => [id, { completed: ANSWER }])));
+    for (const each of workers) await stopped(each);
+  });
+
+  test('where one of them lacks the key, no session is lost: each comes to an end that names the key, or to its answer, and goes on without that worker', async () => {
+    const home = newHome();
+    const without = await worker(home, []);
+    const keyed = await worker(home, SEALED, WITH_K1);
+    const ids = [await begin(home, SEALED, WITH_K1), await begin(home, SEALED, WITH_K1)];
+    const options = { cwd: home.folder, env: WITH_K1 };
+    const waited = await home.json<{ status: Record<string, Record<string, string>> }>(
+      ['wait', ...ids, '--all', '--timeout', '180', ...SEALED],
+      options,
+    );
+    await stopped(without);
+    for (const id of ids) {
+      const { errored, completed } = waited.status[id] ?? {};
+      expect(errored ?? completed).toMatch(/key k1|report of child one/);
+      const back = await home.run(['resume', id, 'go on', ...SEALED], options);
+      expect(back.code, back.stderr).toBe(0);
+    }
+    await stopped(keyed);
   });
 });
 

@@ -37,6 +37,8 @@ export interface LongFigures {
   bytes: Map<number, number>;
   /** Resident memory of the worker in MB, by steps taken. */
   memory: Map<number, number>;
+  /** KB that its main thread holds after a collection of garbage, by steps taken. */
+  held: Map<number, number>;
   /** Median ms of a step. */
   ms: number;
   seconds: number;
@@ -59,13 +61,14 @@ export async function longConversation({ steps, marks, kind, kept }: LongOptions
   const connection = await Connection.connect({ address });
   const temporal = new Client({ connection });
   const cadre = await CadreClient.connect({ address });
-  const worker = spawn(process.execPath, [WORKER, address, 'long', home, ...CACHES[kept]], {
+  const worker = spawn(process.execPath, ['--expose-gc', WORKER, address, 'long', home, ...CACHES[kept]], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(worker.stdout, 'data');
 
   const bytes = new Map<number, number>();
   const memory = new Map<number, number>();
+  const held = new Map<number, number>();
   const times: number[] = [];
   let last = 0;
   let summaries = 0;
@@ -80,7 +83,10 @@ export async function longConversation({ steps, marks, kind, kept }: LongOptions
     if (step > taken && last > 0) times.push(now - last);
     last = now;
     taken = step;
-    if (step % Math.ceil(steps / 40) === 0 || step === steps) memory.set(step, megabytesOf(worker));
+    if (step % Math.ceil(steps / 40) === 0 || step === steps) {
+      memory.set(step, megabytesOf(worker));
+      held.set(step, await heldBy(worker));
+    }
     if (marks.includes(step) && !bytes.has(step)) bytes.set(step, await historySize(temporal, id));
     return step < steps ? read(`output-${step}.txt`) : { text: `read ${step} outputs` };
   };
@@ -129,6 +135,7 @@ export async function longConversation({ steps, marks, kind, kept }: LongOptions
     return {
       bytes,
       memory,
+      held,
       ms: median(times),
       seconds,
       runs: await runsOf(temporal, long.id),
@@ -184,6 +191,14 @@ function read(path: string): Answer {
 function megabytesOf({ pid }: ChildProcess): number {
   const [, kilobytes = '0'] = readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/) ?? [];
   return Math.round(Number(kilobytes) / 1_024);
+}
+
+async function heldBy({ stdout, pid }: ChildProcess): Promise<number> {
+  if (stdout === null || pid === undefined) throw new Error('the worker does not run');
+  const told = once(stdout, 'data');
+  process.kill(pid, 'SIGUSR2');
+  const [line] = await told;
+  return Math.round(Number(String(line).match(/held (\d+)/)?.[1]) / 1_024);
 }
 
 async function runsOf(client: Client, workflowId: string): Promise<number> {

@@ -17,6 +17,12 @@ const worker = await createWorker({
   graceMs: 1_000,
   onLog: (line) => console.error(line),
 });
+// Started with --expose-gc, it tells on demand what it still holds when all garbage is collected.
+process.on('SIGUSR2', () => {
+  global.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  console.log(`held ${heapUsed + external}`);
+});
 process.once('SIGTERM', () => void worker.stop());
 console.log('ready');
 await worker.done;
