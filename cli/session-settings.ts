@@ -31,7 +31,13 @@ export interface SessionChoices {
  *
  * @throws CadreError `config_invalid` for a dialect that is not there yet
  */
-export function agentSettingsOf({ config, provider, model, role, cwd }: SessionChoices): AgentSettings {
+export function agentSettingsOf({
+  config,
+  provider,
+  model,
+  role,
+  cwd,
+}: Omit<SessionChoices, 'searchAttributes'>): AgentSettings {
   const { dialect, profile: _profile, ...limits } = config.agents;
   const { temporal } = config;
   // An agent of another one would silently have no tools for sub-agents.

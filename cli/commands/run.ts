@@ -21,6 +21,7 @@ import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { readText } from '../read-text.ts';
+import { underRole } from '../root-role.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import { Serving } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
@@ -77,18 +78,25 @@ export default async function run(
   const asks = isAtTerminal() && canAsk && options.nonInteractive !== true;
   const isQueued = queued !== undefined;
   // The keys of a queued session are those of its workers.
-  if (!isQueued) {
-    requireKey(provider, environment);
-    // A queued one has the roles of its workers, too.
-    (await import('../../worker/preflight.ts')).roleNamed(role);
-  }
+  if (!isQueued) requireKey(provider, environment);
   if (provider.name === REHEARSAL_PROVIDER) output.warn(REHEARSAL_NOTICE);
   if (!isQueued) await (await import('../sandbox-notice.ts')).tellIfUncontained(output, config.sandbox_mode);
-  const model = await chooseModel(config, provider, modelLister(environment));
+  const listModels = modelLister(environment);
+  const model = await chooseModel(config, provider, listModels);
+  const id = newRootId(Date.now(), Math.random);
+  const { waitAgents } = options;
+  const choices = { config, provider, model, role, cwd, environment, outputSchema };
+  const settings = { ...choices, oneShot: true, waitAgents, nonInteractive: !asks };
+  const session = sessionSettingsOf({ ...settings, searchAttributes: [] });
+  const root = await underRole(id, agentSettingsOf(settings), session, {
+    role,
+    model: options.model,
+    provider,
+    listModels,
+  });
   // Whose output is not read any more before the session is followed is left with it, not without.
   holdOnClosedOutput();
   const place = await Workplace.open(invocation, config);
-  const id = newRootId(Date.now(), Math.random);
   const queue = queued ?? localQueue(id);
   let serving: Serving | undefined;
   try {
@@ -107,16 +115,13 @@ export default async function run(
     const searchAttributes = place.link.isEmbedded
       ? Object.keys(SEARCH_ATTRIBUTES)
       : await place.link.client.knownSearchAttributes();
-    const choices = { config, provider, model, role, cwd, environment, searchAttributes };
-    const { waitAgents } = options;
-    const settings = { ...choices, oneShot: true, waitAgents, nonInteractive: !asks, outputSchema };
     await place.link.client
       .start({
         id,
         task: taskOf(task, images),
         queue,
-        settings: agentSettingsOf(settings),
-        session: sessionSettingsOf(settings),
+        settings: root,
+        session: { ...session, search_attributes: searchAttributes },
         source: { kind: asks ? 'cli' : 'exec' },
       })
       .catch(async (error: unknown) => {
