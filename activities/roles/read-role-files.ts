@@ -1,4 +1,4 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
@@ -9,6 +9,8 @@ import type { RoleFolder } from './role-folders.ts';
 /** How far below a folder files are looked for, and how many of them count. */
 const DEPTH = 4;
 const MOST_FILES = 1_000;
+const ROLE_FILE = /\.(md|toml)$/i;
+const HIDDEN = /^\.(?!\.)/;
 
 export type RoleFile = { name: string; path: string; origin: RoleFolder['origin'] } & (
   | ({ ok: true } & ParsedRole)
@@ -70,23 +72,22 @@ function reasonOf(error: unknown, path: string): string {
   return `cannot be read (${code ?? message})`;
 }
 
-/** The shallow before the deep, then by name; of two of one name in one folder the first counts. */
+/**
+ * The shallow before the deep, then by name; of two of one name in one folder the first counts. Links to files are
+ * followed, and the folder itself may be one; those to folders within could lead anywhere.
+ */
 async function filesIn(folder: string): Promise<string[]> {
   const found: string[] = [];
-  const seen = new Set<string>();
   let level = [folder];
   for (let depth = 0; depth < DEPTH && found.length < MOST_FILES; depth++) {
     const deeper: string[] = [];
     for (const at of level) {
-      const real = await realpath(at).catch(() => undefined);
-      // Links may lead round in circles.
-      if (real === undefined || seen.has(real)) continue;
-      seen.add(real);
       const entries = await readdir(at, { withFileTypes: true }).catch(() => []);
-      for (const { name } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-        if (/^\.(?!\.)/.test(name)) continue;
-        if (/\.(md|toml)$/i.test(name)) found.push(join(at, name));
-        else if (!name.includes('.')) deeper.push(join(at, name));
+      for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+        const path = join(at, entry.name);
+        if (HIDDEN.test(entry.name)) continue;
+        if (ROLE_FILE.test(entry.name)) found.push(path);
+        else if (entry.isDirectory()) deeper.push(path);
       }
     }
     level = deeper;

@@ -88,6 +88,7 @@ function asList(value: unknown): unknown[] {
 }
 
 function lineOfKey(text: string, key: string): number {
-  const found = new RegExp(`^[ \\t]*\\[?["']?${key.replaceAll(/[^\w-]/g, '\\$&')}\\b`, 'm').exec(text);
+  const name = `["']?${key.replaceAll(/[^\w-]/g, '\\$&')}["']?`;
+  const found = new RegExp(`^[ \\t]*(?:\\[{1,2} *)?${name} *[=.\\]]`, 'm').exec(text);
   return found === null ? 1 : lineAt(text, found.index);
 }

@@ -126,18 +126,20 @@ export function deniedTools(list: readonly string[], refuse: (reason: string) =>
   for (const entry of list) {
     const [, name, only] = ENTRY.exec(entry) ?? [];
     if (name === undefined) throw refuse(`${shown(entry)} denies what is no tool's name`);
-    const found = OWN.has(name)
+    const isOwn = OWN.has(name.toLowerCase());
+    const found = isOwn
       ? []
       : [...CLAUDE_CODE].filter(([known]) => matchesGlob(known, name.toLowerCase())).map(([, tool]) => tool);
     const denied = found.flatMap(({ allows, denies = allows }) => denies);
     names.push(...denied);
-    if (found.length === 0 || isPlain(name)) names.push(serverWhole(name));
+    if (isOwn || /[*?]/.test(name)) names.push(name.toLowerCase());
+    if (!isOwn && (found.length === 0 || isPlain(name))) names.push(serverWhole(name));
     if (only !== undefined && !WHOLE.test(only)) {
       notices.push(
         `${shown(entry)} denies some calls of a tool, which has no counterpart; all of them are denied`,
       );
     }
-    if (found.length === 0 && isUnknown(name)) {
+    if (!isOwn && found.length === 0 && isUnknown(name)) {
       unknownDenial ||= !isPlain(name);
       const then = isPlain(name)
         ? 'it denies one only where your workers have it'
