@@ -21,7 +21,7 @@ import { conversationReader } from './model/read-conversation.ts';
 import { createFindClosedAgent } from './restore/find-closed-agent.ts';
 import { createReadItems, createReadSnapshot } from './restore/read-run.ts';
 import { instructionsFor } from './roles/instructions.ts';
-import { createResolveRole, withBuiltinBounds } from './roles/resolve-role.ts';
+import { createResolveRole } from './roles/resolve-role.ts';
 import { createWriteRollout } from './rollout/write-rollout.ts';
 import { CachedSessionStore } from './session-store.ts';
 import { terminateAgents } from './terminate-agents.ts';
@@ -59,7 +59,7 @@ export function createActivities(deps: ActivityDeps) {
   const withSettings =
     <R extends { agent: AgentContext }, A>(run: (request: R) => Promise<A>) =>
     async (request: Wire<R>): Promise<A> =>
-      run({ ...request, agent: withinRole(await settings.complete(request.agent)) } as unknown as R);
+      run({ ...request, agent: await settings.complete(request.agent) } as unknown as R);
 
   const conversations = new ConversationCache({ conversations: deps.maxCachedConversations });
   const model = createModelActivity({
@@ -99,10 +99,6 @@ export function createActivities(deps: ActivityDeps) {
     ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),
     ...core,
   };
-}
-
-function withinRole(agent: AgentContext): AgentContext {
-  return { ...agent, settings: withBuiltinBounds(agent.settings) };
 }
 
 function registry(own: readonly Tool[]): Tool[] {

@@ -14,6 +14,8 @@ export interface SessionChoices {
   config: Config;
   provider: ProviderChoice;
   model: string;
+  /** Named for this run: it goes before that of the role. */
+  modelNamed?: boolean;
   role: string;
   cwd: string;
   environment: Environment;
@@ -35,6 +37,7 @@ export function agentSettingsOf({
   config,
   provider,
   model,
+  modelNamed,
   role,
   cwd,
 }: Omit<SessionChoices, 'searchAttributes'>): AgentSettings {
@@ -53,6 +56,7 @@ export function agentSettingsOf({
   return {
     role,
     model,
+    ...(modelNamed ? { model_named: true as const } : {}),
     provider: provider.name,
     ...(config.reasoning_effort === undefined ? {} : { reasoning_effort: config.reasoning_effort }),
     working_directory: cwd,

@@ -126,6 +126,8 @@ export const agentSettingsSchema = z.strictObject({
     .strictObject({ path: z.string(), body: z.string(), persona: z.string().optional() })
     .optional(),
   model: z.string().min(1),
+  /** The model was named for this very root: it goes before that of its role. */
+  model_named: z.literal(true).optional(),
   provider: z.string().min(1),
   reasoning_effort: reasoningEffortSchema.optional(),
   working_directory: z.string().min(1),

@@ -45,9 +45,10 @@ export function parseRole(name: string, text: string, path: string): ParsedRole 
     throw brokenRole(path, lineOf(parsed.error.issues[0]?.path ?? []), explain(parsed.error));
   }
   const settled = settleRole(parsed.data, (key, reason) => brokenRole(path, lineOf([key]), reason));
+  const told = [...notices, ...settled.notices].map(({ key, text }) => ({ line: lineOf([key]), text }));
   return {
     role: { ...settled.role, name, body: source.body },
-    warnings: [...notices, ...settled.notices].map(({ key, text }) => `${path}:${lineOf([key])}: ${text}`),
+    warnings: told.sort((a, b) => a.line - b.line).map(({ line, text }) => `${path}:${line}: ${text}`),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../protocol/index.ts';
 import type { SessionStore } from '../session-store.ts';
 import { allowedByCall } from './allowed-by-call.ts';
-import { builtinRoles, DEFAULT_ROLE } from './builtin-roles.ts';
+import { DEFAULT_ROLE } from './builtin-roles.ts';
 import { chooseEffort } from './choose-effort.ts';
 import type { Persona, Role } from './role.ts';
 import { type KnownRole, readRoleCatalog } from './role-catalog.ts';
@@ -44,18 +44,25 @@ export function createResolveRole(deps: RoleDeps): (request: RoleRequest) => Pro
 }
 
 async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAnswer> {
-  const inherited = withBuiltinBounds(request.inherited);
+  const { inherited } = request;
   const session = await deps.sessions.get(request.session_id);
   const known = await knownRole(request.role ?? DEFAULT_ROLE, inherited, session, deps);
   const { role } = known;
   const persona = personaOf(role, request.persona);
   const allowed = allowedByCall(known, request.allowed_tools);
   const folder = await findWorkingDirectory(request.working_directory, inherited.working_directory);
-  const model = await chooseModel(request, [request.model, persona?.model, role.model], session, deps);
+  const own = request.model ?? (inherited.model_named ? inherited.model : undefined);
+  const model = await chooseModel(request, [own, persona?.model, role.model], session, deps);
   const named = [request.reasoning_effort, persona?.reasoning_effort, role.reasoning_effort];
   const effort = chooseEffort(inherited, named, model, session);
 
-  const { instructions, persona: _, role_text: __, ...rest } = tightened(inherited, known, persona, allowed);
+  const {
+    instructions,
+    persona: _,
+    role_text: __,
+    model_named: ___,
+    ...rest
+  } = tightened(inherited, known, persona, allowed);
   const settings: AgentSettings = {
     ...rest,
     role: role.name,
@@ -64,7 +71,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     ...(persona === undefined ? {} : { persona: persona.name }),
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
     ...(role.dialect === undefined ? {} : { dialect: role.dialect }),
-    ...(instructions !== undefined && keepsInstructions(role, inherited) ? { instructions } : {}),
+    ...(instructions !== undefined && keepsInstructions(role, request) ? { instructions } : {}),
     ...(known.origin === 'built-in' ? {} : { role_text: textOf(known, persona) }),
   };
   return (
@@ -103,15 +110,6 @@ function tightened(
   return { ...settings, tool_policy: { ...settings.tool_policy, allow: [...allow, allowed] } };
 }
 
-/**
- * What an agent may that was started by a program under the name of a built-in role: settings that come from there are
- * taken as they are, and a role is more than its text.
- */
-export function withBuiltinBounds(settings: AgentSettings): AgentSettings {
-  const role = settings.role_text === undefined ? builtinRoles().get(settings.role) : undefined;
-  return role === undefined ? settings : { ...settings, ...tighten(settings, role) };
-}
-
 function textOf({ role, path }: KnownRole, persona: Persona | undefined): AgentSettings['role_text'] {
   return { path, body: role.body, ...(persona?.prompt === undefined ? {} : { persona: persona.prompt }) };
 }
@@ -132,9 +130,10 @@ function refuseFolder(
   return { ok: false, error: needed.body, needs_approval: needed.need };
 }
 
-/** The text of another role replaces what the parent was told; the default one leaves it. */
-function keepsInstructions(role: Role, inherited: AgentSettings): boolean {
-  return role.name === DEFAULT_ROLE || role.name === inherited.role;
+/** The text of another role replaces what the parent was told; the default one leaves it, and so does a root's own. */
+function keepsInstructions(role: Role, request: RoleRequest): boolean {
+  const own = request.inherited.role;
+  return role.name === DEFAULT_ROLE || role.name === own || request.role === own;
 }
 
 function personaOf(role: Role, name: string | undefined): Persona | undefined {

@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import type { KnownRole } from '../../worker/roles.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
@@ -15,13 +16,21 @@ export default async function list(invocation: Invocation): Promise<ExitCode> {
   invocation.output.result({ agents }, () => {
     const rows = roles.map(({ role, origin, path, aliases, dialect }) => [
       [role.name, ...aliases].join(', '),
-      origin === 'built-in' ? `built-in${dialect === undefined ? '' : ` (${dialect})`}` : path,
+      origin === 'built-in'
+        ? `built-in${dialect === undefined ? '' : ` (${dialect})`}`
+        : shortPath(path, invocation),
       role.read_only === true ? 'read-only' : '',
       oneLine(role.description, 100),
     ]);
     return columns([['ROLE', 'FROM', '', 'WHAT FOR'], ...rows]).join('\n');
   });
   return EXIT.done;
+}
+
+/** As a person would write it here. */
+function shortPath(path: string, { cwd, environment: { HOME: home } }: Invocation): string {
+  if (path.startsWith(`${cwd}/`)) return relative(cwd, path);
+  return home !== undefined && path.startsWith(`${home}/`) ? `~/${relative(home, path)}` : path;
 }
 
 /** A role without its text. */

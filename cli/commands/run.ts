@@ -9,6 +9,7 @@ import {
   REHEARSAL_PROVIDER,
   SEARCH_ATTRIBUTES,
 } from '../../protocol/index.ts';
+import { checkRole } from '../check-role.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { modelLister } from '../config/list-models.ts';
 import type { Flag, LoadedConfig } from '../config/load.ts';
@@ -21,7 +22,6 @@ import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { readText } from '../read-text.ts';
-import { underRole } from '../root-role.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import { Serving } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
@@ -85,15 +85,17 @@ export default async function run(
   const model = await chooseModel(config, provider, listModels);
   const id = newRootId(Date.now(), Math.random);
   const { waitAgents } = options;
-  const choices = { config, provider, model, role, cwd, environment, outputSchema };
-  const settings = { ...choices, oneShot: true, waitAgents, nonInteractive: !asks };
+  const choices = { config, provider, model, role, cwd, environment, outputSchema, waitAgents };
+  const settings = {
+    ...choices,
+    modelNamed: options.model !== undefined,
+    oneShot: true,
+    nonInteractive: !asks,
+  };
+  const root = agentSettingsOf(settings);
   const session = sessionSettingsOf({ ...settings, searchAttributes: [] });
-  const root = await underRole(id, agentSettingsOf(settings), session, {
-    role,
-    model: options.model,
-    provider,
-    listModels,
-  });
+  // A queued one has the roles of its workers.
+  if (!isQueued) await checkRole(id, root, session, provider, listModels);
   // Whose output is not read any more before the session is followed is left with it, not without.
   holdOnClosedOutput();
   const place = await Workplace.open(invocation, config);

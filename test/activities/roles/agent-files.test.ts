@@ -119,6 +119,8 @@ const FILES: Record<string, Expected> = {
     tools: ['read_file', 'list_dir', 'grep_files', 'view_image'],
     says: { model: 'haiku', max_steps: 3 },
     notices: [
+      `4: ${noCounterpart('LSP')}`,
+      `6: ${asking('default')}`,
       '9: skills has no counterpart here: no skills are loaded',
       '11: mcpServers has no counterpart here: no servers are started for it',
       '12: memory has no counterpart here: it has no memory of its own',
@@ -126,8 +128,6 @@ const FILES: Record<string, Expected> = {
       '14: isolation has no counterpart here: it works in the folder of the agent that starts it',
       '15: color has no counterpart here: agents have no colours',
       '16: initialPrompt has no counterpart here: its task is all it is given',
-      `4: ${noCounterpart('LSP')}`,
-      `6: ${asking('default')}`,
     ],
   },
   'claude/servers.md': {

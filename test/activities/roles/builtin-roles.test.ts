@@ -131,11 +131,3 @@ test('in the other dialects the same names mean the roles that they have', () =>
   expect(findBuiltin('verifier', 'collab')?.name).toBe('verifier');
   expect(findBuiltin('nobody', 'collab')).toBeUndefined();
 });
-
-test('a root that a program starts as a built-in role is bounded by it, and so are its agents', async () => {
-  const root = agentIn({ working_directory: '/', role: 'review', sandbox_mode: 'danger-full-access' });
-  const child = await started({ role: 'worker' }, root);
-  expect(child.settings.sandbox_mode).toBe('read-only');
-  expect(offered(child)).not.toContain('shell');
-  expect(offered(child)).not.toContain('deploy');
-});

@@ -121,7 +121,7 @@ test('whatever lies there is told with path and line, and all else loads', async
   symlinkSync('/dev/zero', join(folder, 'device.md'));
   symlinkSync(folder, join(folder, 'self'));
   symlinkSync('/', join(folder, 'machine'));
-  execFileSync('mkfifo', [join(folder, 'pipe.md')]);
+  execFileSync('/bin/sh', ['-c', 'mkfifo pipe.md'], { cwd: folder });
 
   const catalog = await read();
   const problems = catalog.files.flatMap((file) =>
