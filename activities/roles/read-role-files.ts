@@ -17,12 +17,20 @@ export type RoleFile = { name: string; path: string; origin: RoleFolder['origin'
   | { ok: false; error: CadreError }
 );
 
-/** Every role file in these folders, the nearest first; one that is broken spoils no other. */
-export async function readRoleFiles(folders: readonly RoleFolder[]): Promise<RoleFile[]> {
+/**
+ * Every role file in these folders, the nearest first; one that is broken spoils no other.
+ *
+ * @param isWanted by name, where not all of them are
+ */
+export async function readRoleFiles(
+  folders: readonly RoleFolder[],
+  isWanted: (name: string) => boolean = () => true,
+): Promise<RoleFile[]> {
   const files: RoleFile[] = [];
   for (const { path: folder, origin } of folders) {
     for (const path of await filesIn(folder)) {
-      files.push({ name: roleNameOf(path), path, origin, ...(await readRoleFile(path)) });
+      const name = roleNameOf(path);
+      if (isWanted(name)) files.push({ name, path, origin, ...(await readRoleFile(path)) });
     }
   }
   return files;

@@ -11,7 +11,7 @@ import { allowedByCall } from './allowed-by-call.ts';
 import { DEFAULT_ROLE } from './builtin-roles.ts';
 import { chooseEffort } from './choose-effort.ts';
 import type { Persona, Role } from './role.ts';
-import { type KnownRole, readRoleCatalog } from './role-catalog.ts';
+import { type KnownRole, readRole } from './role-catalog.ts';
 import { tighten } from './tighten.ts';
 import { directoryApproval, findWorkingDirectory } from './working-directory.ts';
 
@@ -93,7 +93,7 @@ async function knownRole(
     return { role: roleNamed(name), origin: 'built-in', path: '', aliases: [] };
   }
   const places = { folder, home: session.environment?.HOME ?? home, dialect };
-  return (await readRoleCatalog(places)).named(name);
+  return readRole(places, name);
 }
 
 /** By what the role hides, by the role, and by the call. */

@@ -4,7 +4,7 @@ import { CadreError, type Dialect } from '../../protocol/index.ts';
 import { aliasesOf, builtinPath, builtinRoles, findBuiltin, isListedIn } from './builtin-roles.ts';
 import { type RoleFile, readRoleFiles } from './read-role-files.ts';
 import type { Role } from './role.ts';
-import { roleFolders } from './role-folders.ts';
+import { type RoleFolder, roleFolders } from './role-folders.ts';
 
 /** A role, and where it comes from. */
 export interface KnownRole {
@@ -50,13 +50,15 @@ export class RoleCatalog {
    */
   named(name: string): KnownRole {
     const exact = this.files.find((file) => file.name === name);
-    const like = exact ?? this.#onlyFileLike(name);
-    if (like !== undefined) {
-      if (!like.ok) throw like.error;
-      return this.#fromFile(like.name) as KnownRole;
+    const builtin = findBuiltin(name, this.#dialect);
+    // An alias means whatever bears the name that it stands for.
+    const meant = this.files.find((file) => file.name === builtin?.name);
+    const file = exact ?? this.#onlyFileLike(name) ?? meant;
+    if (file !== undefined) {
+      if (!file.ok) throw file.error;
+      return this.#fromFile(file.name) as KnownRole;
     }
-    const role = findBuiltin(name, this.#dialect);
-    if (role !== undefined) return this.#builtin(role);
+    if (builtin !== undefined) return this.#builtin(builtin);
     throw new CadreError('unknown_role', `There is no role ${JSON.stringify(name.slice(0, 100))}.`, {
       hint: `Accepted: ${this.names().join(', ')}.`,
     });
@@ -75,7 +77,7 @@ export class RoleCatalog {
     if (file === undefined || !file.ok) return undefined;
     const { role, path, origin } = file;
     const within = origin === 'project' ? this.#bound(name, hidden) : undefined;
-    return { role, path, origin, aliases: [], within };
+    return { role, path, origin, aliases: this.#aliases(name), within };
   }
 
   /** What the person has under that name, at home or with Cadre, holds also where a project says otherwise. */
@@ -87,13 +89,18 @@ export class RoleCatalog {
   }
 
   #builtin(role: Role): KnownRole {
-    const taken = new Set(this.files.map((file) => file.name.toLowerCase()));
     return {
       role,
       origin: 'built-in',
       path: builtinPath(role.name),
-      aliases: aliasesOf(this.#dialect, role.name).filter((alias) => !taken.has(alias)),
+      aliases: this.#aliases(role.name),
     };
+  }
+
+  /** Without those that are names of files. */
+  #aliases(name: string): string[] {
+    const taken = new Set(this.files.map((file) => file.name.toLowerCase()));
+    return aliasesOf(this.#dialect, name).filter((alias) => !taken.has(alias));
   }
 }
 
@@ -106,7 +113,27 @@ export interface RolePlaces {
 }
 
 /** The roles as the files say now. */
-export async function readRoleCatalog({ folder, home = '', dialect }: RolePlaces): Promise<RoleCatalog> {
-  const ownHome = isAbsolute(home) ? home : homedir();
-  return new RoleCatalog(await readRoleFiles(roleFolders(resolve(folder), ownHome)), dialect);
+export async function readRoleCatalog(places: RolePlaces): Promise<RoleCatalog> {
+  return new RoleCatalog(await readRoleFiles(foldersOf(places)), places.dialect);
+}
+
+/**
+ * One role as its file says now: of all others only the names are looked at, unless there is none of that name.
+ *
+ * @throws CadreError as `RoleCatalog.named` does
+ */
+export async function readRole(places: RolePlaces, name: string): Promise<KnownRole> {
+  const { dialect } = places;
+  const wanted = [name, findBuiltin(name, dialect)?.name ?? name].map((each) => each.toLowerCase());
+  const files = await readRoleFiles(foldersOf(places), (each) => wanted.includes(each.toLowerCase()));
+  try {
+    return new RoleCatalog(files, dialect).named(name);
+  } catch (error) {
+    if (!(error instanceof CadreError) || error.code !== 'unknown_role') throw error;
+    return (await readRoleCatalog(places)).named(name);
+  }
+}
+
+function foldersOf({ folder, home = '' }: RolePlaces): RoleFolder[] {
+  return roleFolders(resolve(folder), isAbsolute(home) ? home : homedir());
 }

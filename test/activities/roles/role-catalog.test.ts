@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readRoleCatalog } from '../../../activities/roles/role-catalog.ts';
+import { readRole, readRoleCatalog } from '../../../activities/roles/role-catalog.ts';
 import type { CadreError, Dialect } from '../../../protocol/index.ts';
 import { folderWith } from '../../support/folders.ts';
 
@@ -174,6 +174,29 @@ test('a file takes the place of an alias; other roles keep theirs', async () => 
   expect(described(catalog, 'reviewer')).toBe('mine');
   expect(catalog.named('code-review').role.name).toBe('review');
   expect(catalog.named('review').aliases).toEqual(['code-review']);
+});
+
+test('an alias means what bears the name that it stands for', async () => {
+  const { catalog } = await catalogOf({ 'home/.claude/agents/explorer.md': role('mine') });
+  expect(described(catalog, 'SEARCH')).toBe('mine');
+  expect(catalog.names()).toEqual(['default', 'explorer', 'orchestrator', 'search', 'worker']);
+});
+
+test('one role alone is the same as among all', async () => {
+  const { catalog, root } = await catalogOf({
+    'home/.claude/agents/explorer.md': role('mine'),
+    'project/.claude/agents/explorer.md': role('theirs'),
+    'project/.claude/agents/Critic.md': role('critic'),
+    'project/.claude/agents/bad.md': 'no role',
+  });
+  const places = { folder: join(root, 'project/a/b'), home: join(root, 'home'), dialect: 'collab' } as const;
+  for (const name of ['explorer', 'search', 'critic', 'Critic', 'worker', 'verifier']) {
+    expect(await readRole(places, name), name).toEqual(catalog.named(name));
+  }
+  for (const name of ['bad', 'BAD', 'nobody', '../Critic']) {
+    const { message, hint } = refusalOf(() => catalog.named(name));
+    await expect(readRole(places, name), name).rejects.toMatchObject({ message, hint });
+  }
 });
 
 test('what a project says loosens nothing of what the person has under that name; a home may', async () => {
