@@ -55,7 +55,7 @@ export const fileSchema = roleSchema.extend({
   effort: text.optional(),
   hooks: z.record(z.string(), z.unknown()).optional(),
 });
-export type RoleFile = z.output<typeof fileSchema>;
+export type FileKeys = z.output<typeof fileSchema>;
 
 /** What an agent is told and may do. */
 export interface Role extends z.output<typeof roleSchema> {

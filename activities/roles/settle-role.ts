@@ -1,4 +1,4 @@
-import type { Role, RoleFile } from './role.ts';
+import type { FileKeys, Role } from './role.ts';
 import { allowedTools, deniedTools, type MappedTools } from './tool-names.ts';
 
 /** Modes of Claude Code that say how much is asked, which is the session's to say here. */
@@ -16,7 +16,7 @@ export interface SettledRole {
  *
  * @param refuse makes the error for a denial that is none
  */
-export function settleRole(file: RoleFile, refuse: (key: string, reason: string) => Error): SettledRole {
+export function settleRole(file: FileKeys, refuse: (key: string, reason: string) => Error): SettledRole {
   const { disallowedTools, permissionMode, maxTurns, effort, hooks, ...own } = file;
   const notices: SettledRole['notices'] = [];
   const note = (key: string, found: MappedTools): string[] => {
@@ -62,7 +62,7 @@ export function settleRole(file: RoleFile, refuse: (key: string, reason: string)
 }
 
 /** A hook before a tool may refuse its calls. Hooks are not run here, so the tool is taken away. */
-function guarded(hooks: RoleFile['hooks'], notices: SettledRole['notices']): string[] {
+function guarded(hooks: FileKeys['hooks'], notices: SettledRole['notices']): string[] {
   if (hooks === undefined) return [];
   const { PreToolUse: guards, ...others } = hooks;
   if (Object.keys(others).length > 0) {
