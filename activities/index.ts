@@ -88,7 +88,6 @@ export function createActivities(deps: ActivityDeps) {
     ),
     resolve_role: createResolveRole({
       sessions,
-      tools,
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),

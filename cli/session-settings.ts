@@ -14,6 +14,8 @@ export interface SessionChoices {
   config: Config;
   provider: ProviderChoice;
   model: string;
+  /** Named for this run: it goes before that of the role. */
+  modelNamed?: boolean;
   role: string;
   cwd: string;
   environment: Environment;
@@ -31,7 +33,14 @@ export interface SessionChoices {
  *
  * @throws CadreError `config_invalid` for a dialect that is not there yet
  */
-export function agentSettingsOf({ config, provider, model, role, cwd }: SessionChoices): AgentSettings {
+export function agentSettingsOf({
+  config,
+  provider,
+  model,
+  modelNamed,
+  role,
+  cwd,
+}: Omit<SessionChoices, 'searchAttributes'>): AgentSettings {
   const { dialect, profile: _profile, ...limits } = config.agents;
   const { temporal } = config;
   // An agent of another one would silently have no tools for sub-agents.
@@ -47,6 +56,7 @@ export function agentSettingsOf({ config, provider, model, role, cwd }: SessionC
   return {
     role,
     model,
+    ...(modelNamed ? { model_named: true as const } : {}),
     provider: provider.name,
     ...(config.reasoning_effort === undefined ? {} : { reasoning_effort: config.reasoning_effort }),
     working_directory: cwd,

@@ -125,6 +125,8 @@ export interface RoleRequest {
   model?: string;
   reasoning_effort?: string;
   working_directory?: string;
+  /** The tools that the call allows, of those that the role leaves. */
+  allowed_tools?: string[];
   /** A person has allowed the other working directory. */
   approved?: boolean;
 }

@@ -107,6 +107,8 @@ export type SessionSettingsInput = z.input<typeof sessionSettingsSchema>;
 export const toolPolicySchema = z.strictObject({
   allow: z.array(z.array(z.string())).default([]),
   deny: z.array(z.string()).default([]),
+  /** No tool with effects, whatever it is called, but for commands: those are held by the sandbox. */
+  read_only: z.literal(true).optional(),
 });
 export type ToolPolicy = z.infer<typeof toolPolicySchema>;
 
@@ -116,7 +118,16 @@ export const agentSettingsSchema = z.strictObject({
   persona: z.string().optional(),
   /** Replaces the role's own text. */
   instructions: z.string().optional(),
+  /**
+   * What the file of the role says, as it was when the agent was started: so it is told the same for as long as it
+   * lives, on every worker. Absent for roles that come with Cadre.
+   */
+  role_text: z
+    .strictObject({ path: z.string(), body: z.string(), persona: z.string().optional() })
+    .optional(),
   model: z.string().min(1),
+  /** The model was named for this very root: it goes before that of its role. */
+  model_named: z.literal(true).optional(),
   provider: z.string().min(1),
   reasoning_effort: reasoningEffortSchema.optional(),
   working_directory: z.string().min(1),

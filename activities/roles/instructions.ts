@@ -1,6 +1,6 @@
-import type { AgentContext } from '../../protocol/index.ts';
+import type { AgentContext, AgentSettings } from '../../protocol/index.ts';
 import { baseInstructions } from './base-instructions.ts';
-import { findRole } from './find-role.ts';
+import { builtinRoles } from './builtin-roles.ts';
 
 /**
  * The whole instructions of an agent: what every agent is told, then the text of its role (or what stands in for it),
@@ -8,8 +8,16 @@ import { findRole } from './find-role.ts';
  */
 export async function instructionsFor(agent: AgentContext, offered: ReadonlySet<string>): Promise<string> {
   const { settings } = agent;
-  const role = findRole(settings.role);
-  const persona = role?.agent_names?.find(({ name }) => name === settings.persona);
-  const parts = [baseInstructions(agent, offered), settings.instructions ?? role?.body, persona?.prompt];
+  const { body, persona } = settings.role_text ?? textOfBuiltin(settings);
+  const parts = [baseInstructions(agent, offered), settings.instructions ?? body, persona];
   return parts.filter((part) => part !== undefined && part.trim() !== '').join('\n\n');
+}
+
+function textOfBuiltin({ role, persona }: AgentSettings): { body?: string; persona?: string } {
+  const found = builtinRoles().get(role);
+  const prompt = found?.agent_names?.find(({ name }) => name === persona)?.prompt;
+  return {
+    ...(found === undefined ? {} : { body: found.body }),
+    ...(prompt === undefined ? {} : { persona: prompt }),
+  };
 }

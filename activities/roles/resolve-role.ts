@@ -7,20 +7,23 @@ import {
   type SessionSettings,
 } from '../../protocol/index.ts';
 import type { SessionStore } from '../session-store.ts';
-import type { Tool } from '../tools/define-tool.ts';
-import { SHELL_FAMILY } from '../tools/tool-policy.ts';
+import { allowedByCall } from './allowed-by-call.ts';
+import { DEFAULT_ROLE } from './builtin-roles.ts';
 import { chooseEffort } from './choose-effort.ts';
-import { DEFAULT_ROLE, findRole, roleNamed } from './find-role.ts';
 import type { Persona, Role } from './role.ts';
+import { type KnownRole, readRole } from './role-catalog.ts';
 import { tighten } from './tighten.ts';
 import { directoryApproval, findWorkingDirectory } from './working-directory.ts';
 
+/** Short names of Claude Code, which its agent files use. */
+const CLAUDE_MODELS = /^(sonnet|opus|haiku|fable|opusplan)$/;
+
 export interface RoleDeps {
   sessions: SessionStore;
-  /** Every tool of this worker: those with effects are taken from read-only roles. */
-  tools: readonly Tool[];
-  /** Default: the roles that come with Cadre. */
+  /** Default: the roles of the files that the parent's folder and the home have, and those that come with Cadre. */
   roleNamed?: (name: string) => Role;
+  /** Where the session does not say: the home of whoever runs this. */
+  home?: string;
   /** The models that a provider has; undefined when it takes any, or does not tell. */
   listModels(provider: string, session: SessionSettings): Promise<readonly string[] | undefined>;
 }
@@ -42,28 +45,34 @@ export function createResolveRole(deps: RoleDeps): (request: RoleRequest) => Pro
 
 async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAnswer> {
   const { inherited } = request;
-  const role = (deps.roleNamed ?? roleNamed)(request.role ?? DEFAULT_ROLE);
-  const persona = personaOf(role, request.persona);
-  const folder = await findWorkingDirectory(request.working_directory, inherited.working_directory);
   const session = await deps.sessions.get(request.session_id);
-  const model = await chooseModel(request, [request.model, persona?.model, role.model], session, deps);
+  const known = await knownRole(request.role ?? DEFAULT_ROLE, inherited, session, deps);
+  const { role } = known;
+  const persona = personaOf(role, request.persona);
+  const allowed = allowedByCall(known, request.allowed_tools);
+  const folder = await findWorkingDirectory(request.working_directory, inherited.working_directory);
+  const own = request.model ?? (inherited.model_named ? inherited.model : undefined);
+  const model = await chooseModel(request, [own, persona?.model, role.model], session, deps);
   const named = [request.reasoning_effort, persona?.reasoning_effort, role.reasoning_effort];
   const effort = chooseEffort(inherited, named, model, session);
-  const effectTools = deps.tools
-    .filter((tool) => tool.effects === 'some' && !SHELL_FAMILY.includes(tool.name))
-    .map((tool) => tool.name);
 
-  const { instructions, persona: _, ...rest } = inherited;
+  const {
+    instructions,
+    persona: _,
+    role_text: __,
+    model_named: ___,
+    ...rest
+  } = tightened(inherited, known, persona, allowed);
   const settings: AgentSettings = {
     ...rest,
-    ...tighten(inherited, role, effectTools, persona),
     role: role.name,
     model,
     working_directory: folder,
     ...(persona === undefined ? {} : { persona: persona.name }),
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
     ...(role.dialect === undefined ? {} : { dialect: role.dialect }),
-    ...(instructions !== undefined && keepsInstructions(role, inherited) ? { instructions } : {}),
+    ...(instructions !== undefined && keepsInstructions(role, request) ? { instructions } : {}),
+    ...(known.origin === 'built-in' ? {} : { role_text: textOf(known, persona) }),
   };
   return (
     refuseFolder(request, settings, session) ?? {
@@ -72,6 +81,37 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
       description: persona?.description ?? role.description,
     }
   );
+}
+
+async function knownRole(
+  name: string,
+  { working_directory: folder, dialect }: AgentSettings,
+  session: SessionSettings,
+  { roleNamed, home }: RoleDeps,
+): Promise<KnownRole> {
+  if (roleNamed !== undefined) {
+    return { role: roleNamed(name), origin: 'built-in', path: '', aliases: [] };
+  }
+  const places = { folder, home: session.environment?.HOME ?? home, dialect };
+  return readRole(places, name);
+}
+
+/** By what the role hides, by the role, and by the call. */
+function tightened(
+  inherited: AgentSettings,
+  { within, role }: KnownRole,
+  persona: Persona | undefined,
+  allowed: string[] | undefined,
+): AgentSettings {
+  const bounded = within === undefined ? inherited : { ...inherited, ...tighten(inherited, within) };
+  const settings = { ...bounded, ...tighten(bounded, role, persona) };
+  if (allowed === undefined) return settings;
+  const { allow } = settings.tool_policy;
+  return { ...settings, tool_policy: { ...settings.tool_policy, allow: [...allow, allowed] } };
+}
+
+function textOf({ role, path }: KnownRole, persona: Persona | undefined): AgentSettings['role_text'] {
+  return { path, body: role.body, ...(persona?.prompt === undefined ? {} : { persona: persona.prompt }) };
 }
 
 /** Last of all, so that nobody is asked about an agent that cannot be started anyway. */
@@ -90,9 +130,10 @@ function refuseFolder(
   return { ok: false, error: needed.body, needs_approval: needed.need };
 }
 
-/** The text of another role replaces what the parent was told; the default one leaves it. */
-function keepsInstructions(role: Role, inherited: AgentSettings): boolean {
-  return role.name === DEFAULT_ROLE || role === findRole(inherited.role);
+/** The text of another role replaces what the parent was told; the default one leaves it, and so does a root's own. */
+function keepsInstructions(role: Role, request: RoleRequest): boolean {
+  const own = request.inherited.role;
+  return role.name === DEFAULT_ROLE || role.name === own || request.role === own;
 }
 
 function personaOf(role: Role, name: string | undefined): Persona | undefined {
@@ -124,7 +165,12 @@ async function chooseModel(
   if (model === inherited.model) return model;
   const models = await modelsOf(inherited.provider, session, deps);
   if (models === undefined || models.includes(model)) return model;
-  throw unknownModel(model, `is not known to the provider ${inherited.provider}`, models);
+  throw unknownModel(
+    model,
+    `is not known to the provider ${inherited.provider}`,
+    models,
+    CLAUDE_MODELS.test(model),
+  );
 }
 
 async function modelsOf(
@@ -149,8 +195,16 @@ async function modelsOf(
   }
 }
 
-function unknownModel(model: string, problem: string, accepted: readonly string[]): CadreError {
+function unknownModel(
+  model: string,
+  problem: string,
+  accepted: readonly string[],
+  isShort = false,
+): CadreError {
+  const mapping = isShort
+    ? ` Or say in the configuration what it means: [model_aliases] ${model} = "…".`
+    : '';
   return new CadreError('unknown_model', `The model ${JSON.stringify(model)} ${problem}.`, {
-    hint: `Accepted: ${accepted.join(', ') || 'none'}.`,
+    hint: `Accepted: ${accepted.join(', ') || 'none'}.${mapping}`,
   });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { builtinRoles, roleNamed } from '../roles/find-role.ts';
 import type { Persona, Role } from '../roles/role.ts';
+import { readRoleCatalog } from '../roles/role-catalog.ts';
 import { defineTool } from './define-tool.ts';
 import { isAllowed } from './tool-policy.ts';
 
@@ -18,8 +18,14 @@ export const listAgents = defineTool({
       .describe('Adds model, effort and prompt of roles and of their personas'),
   }),
   summary: ({ agent_type }) => agent_type ?? '',
-  async run({ agent_type: type, expanded }) {
-    return catalogOf(type === undefined ? [...builtinRoles().values()] : [roleNamed(type)], expanded);
+  async run({ agent_type: type, expanded }, { agent, environment }) {
+    const { working_directory: folder, dialect } = agent.settings;
+    const catalog = await readRoleCatalog({ folder, home: environment.HOME, dialect });
+    const known = type === undefined ? catalog.all() : [catalog.named(type)];
+    return catalogOf(
+      known.map(({ role }) => role),
+      expanded,
+    );
   },
 });
 

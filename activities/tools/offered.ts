@@ -12,7 +12,7 @@ import {
 import type { Tool } from './define-tool.ts';
 import { withLocalImages } from './local-images.ts';
 import type { OfferedTool } from './offered-tool.ts';
-import { isAllowed } from './tool-policy.ts';
+import { isAllowed, keepsReadOnly } from './tool-policy.ts';
 
 /** A call as the model made it. */
 export interface RawCall {
@@ -114,7 +114,10 @@ function standing(
   if (!isKnown || isForeign) return 'unknown';
   const isForSubAgents = isOperation || isReader;
   if (isSwitchedOff(name, isForSubAgents, session)) return 'not_allowed';
-  if (!isAllowed(name, agent.settings.tool_policy)) return 'not_allowed';
+  const { tool_policy: policy } = agent.settings;
+  if (!isAllowed(name, policy)) return 'not_allowed';
+  const tool = registry.find((tool) => tool.name === name);
+  if (policy.read_only && tool !== undefined && !keepsReadOnly(tool)) return 'not_allowed';
   return isForSubAgents && agent.depth >= agent.settings.limits.max_depth ? 'too_deep' : 'offered';
 }
 

@@ -92,13 +92,15 @@ async function approvalFor(
   context: ToolContext,
 ): Promise<ApprovalNeeded> {
   const line = shellLine(command);
+  // Allowed for an agent that only reads, it is not allowed for one that may write, nor the other way round.
+  const mode = context.agent.settings.sandbox_mode;
   const elsewhere = cwd === context.resolve('.') ? '' : ` (in ${cwd})`;
   return new ApprovalNeeded(
     {
       kind: 'command',
       summary: `${line}${elsewhere}`,
       reason,
-      key: JSON.stringify([line, await realpath(cwd), contained ? 'contained' : 'free']),
+      key: JSON.stringify([line, await realpath(cwd), contained ? 'contained' : 'free', mode]),
     },
     { subject: 'This command', hint },
   );

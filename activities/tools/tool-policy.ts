@@ -1,4 +1,4 @@
-import { matchesGlob, type ToolPolicy } from '../../protocol/index.ts';
+import { matchesGlob, type ToolEffects, type ToolPolicy } from '../../protocol/index.ts';
 
 /** Whoever may use one of these may use all: they are ways to run commands. */
 export const SHELL_FAMILY: readonly string[] = ['shell', 'local_shell', 'exec_command', 'write_stdin'];
@@ -9,6 +9,14 @@ export const SHELL_FAMILY: readonly string[] = ['shell', 'local_shell', 'exec_co
  */
 export function isAllowed(name: string, policy: ToolPolicy): boolean {
   return policy.allow.every((list) => isListed(name, list)) && !isListed(name, policy.deny);
+}
+
+/** Effects that a role may have all the same that only reads: commands, held by the sandbox, and notes to oneself. */
+const HARMLESS_EFFECTS: readonly string[] = [...SHELL_FAMILY, 'remember'];
+
+/** Whether an agent may have the tool that must not change anything. */
+export function keepsReadOnly(tool: { name: string; effects: ToolEffects }): boolean {
+  return tool.effects === 'none' || HARMLESS_EFFECTS.includes(tool.name);
 }
 
 /** Whether a list of names and globs means this tool. */

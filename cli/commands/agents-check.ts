@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
-import { CadreError } from '../../protocol/index.ts';
+import { resolve } from 'node:path';
+import type { RoleFile } from '../../worker/roles.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
+import { type RolesHere, rolesHere } from './known-roles.ts';
 
 interface Finding {
   path: string;
@@ -11,21 +11,9 @@ interface Finding {
   problems: string[];
 }
 
-/** What is wrong with role files: those given, else every one that counts. */
+/** What is wrong with role files: those given, else every one that counts here. */
 export default async function check(invocation: Invocation, [files]: [string[]]): Promise<ExitCode> {
-  const { knownRoles, parseRole } = await import('../../worker/roles.ts');
-  const paths =
-    files.length === 0 ? knownRoles().map(({ path }) => path) : files.map((file) => resolve(file));
-  const findings = await Promise.all(
-    paths.map(async (path): Promise<Finding> => {
-      try {
-        const { warnings } = parseRole(basename(path, '.md'), await readFile(path, 'utf8'), path);
-        return { path, ok: true, problems: warnings };
-      } catch (error) {
-        return { path, ok: false, problems: [reasonOf(error, path)] };
-      }
-    }),
-  );
+  const findings = files.length === 0 ? await allHere(invocation) : await given(files);
   const ok = findings.every((finding) => finding.ok);
   invocation.output.result({ ok, findings }, () =>
     findings
@@ -38,14 +26,36 @@ export default async function check(invocation: Invocation, [files]: [string[]])
   return ok ? EXIT.done : EXIT.errored;
 }
 
-const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  EISDIR: 'is a folder, not a role file',
-  EACCES: 'may not be read',
-};
+async function given(files: readonly string[]): Promise<Finding[]> {
+  const { readRoleFile } = await import('../../worker/roles.ts');
+  return Promise.all(
+    files.map(async (file) => {
+      const path = resolve(file);
+      const read = await readRoleFile(path);
+      return { path, ok: read.ok, problems: read.ok ? read.warnings : [read.error.message] };
+    }),
+  );
+}
 
-function reasonOf(error: unknown, path: string): string {
-  if (error instanceof CadreError) return error.message;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  return `${path} ${UNREADABLE[code] ?? `cannot be read (${code})`}`;
+async function allHere(invocation: Invocation): Promise<Finding[]> {
+  const here = await rolesHere(invocation);
+  const builtin = here.roles.filter(({ origin }) => origin === 'built-in');
+  return [
+    ...here.files.map((file) => ({ path: file.path, ok: file.ok, problems: problemsOf(file, here) })),
+    ...builtin.map(({ path }) => ({ path, ok: true, problems: [] })),
+  ];
+}
+
+function problemsOf(file: RoleFile, { files, roles }: RolesHere): string[] {
+  const problems = file.ok ? [...file.warnings] : [file.error.message];
+  const nearest = files.find(({ name }) => name === file.name);
+  if (nearest !== undefined && nearest !== file)
+    problems.push(`${file.path}:1: is hidden by ${nearest.path}`);
+  const bound = roles.find(({ path }) => path === file.path)?.within;
+  if (bound !== undefined) {
+    problems.push(
+      `${file.path}:1: it takes the place of ${bound.name}, and may do no more than that: what a project says loosens nothing of yours`,
+    );
+  }
+  return problems;
 }

@@ -1,16 +1,24 @@
+import { relative } from 'node:path';
 import type { KnownRole } from '../../worker/roles.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { columns, oneLine } from '../terminal-text.ts';
+import { rolesHere } from './known-roles.ts';
 
-/** Roles, and where each comes from. */
+/** Roles, and where each comes from; what is wrong with a file is told beside them. */
 export default async function list(invocation: Invocation): Promise<ExitCode> {
-  const { knownRoles } = await import('../../worker/roles.ts');
-  const roles = knownRoles();
-  invocation.output.result({ agents: roles.map(summaryOf) }, () => {
-    const rows = roles.map(({ role, origin, aliases }) => [
+  const { roles, files } = await rolesHere(invocation);
+  for (const file of files) if (!file.ok) invocation.output.warn(file.error.message);
+  const agents = roles.map((known) => ({
+    ...summaryOf(known),
+    ...(known.dialect === undefined ? {} : { listed_in: known.dialect }),
+  }));
+  invocation.output.result({ agents }, () => {
+    const rows = roles.map(({ role, origin, path, aliases, dialect }) => [
       [role.name, ...aliases].join(', '),
-      origin,
+      origin === 'built-in'
+        ? `built-in${dialect === undefined ? '' : ` (${dialect})`}`
+        : shortPath(path, invocation),
       role.read_only === true ? 'read-only' : '',
       oneLine(role.description, 100),
     ]);
@@ -19,8 +27,14 @@ export default async function list(invocation: Invocation): Promise<ExitCode> {
   return EXIT.done;
 }
 
+/** As a person would write it here. */
+function shortPath(path: string, { cwd, environment: { HOME: home } }: Invocation): string {
+  if (path.startsWith(`${cwd}/`)) return relative(cwd, path);
+  return home !== undefined && path.startsWith(`${home}/`) ? `~/${relative(home, path)}` : path;
+}
+
 /** A role without its text. */
-export function summaryOf({ role, origin, path, aliases }: KnownRole) {
+export function summaryOf({ role, origin, path, aliases, within }: KnownRole) {
   const { body: _, ...about } = role;
-  return { ...about, aliases, origin, path };
+  return { ...about, aliases, origin, path, ...(within === undefined ? {} : { within: within.name }) };
 }

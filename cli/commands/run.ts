@@ -10,6 +10,7 @@ import {
   REHEARSAL_PROVIDER,
   SEARCH_ATTRIBUTES,
 } from '../../protocol/index.ts';
+import { checkRole } from '../check-role.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { modelLister } from '../config/list-models.ts';
 import type { Flag, LoadedConfig } from '../config/load.ts';
@@ -78,18 +79,27 @@ export default async function run(
   const asks = isAtTerminal() && canAsk && options.nonInteractive !== true;
   const isQueued = queued !== undefined;
   // The keys of a queued session are those of its workers.
-  if (!isQueued) {
-    requireKey(provider, environment);
-    // A queued one has the roles of its workers, too.
-    (await import('../../worker/preflight.ts')).roleNamed(role);
-  }
+  if (!isQueued) requireKey(provider, environment);
   if (provider.name === REHEARSAL_PROVIDER) output.warn(REHEARSAL_NOTICE);
   if (!isQueued) await (await import('../sandbox-notice.ts')).tellIfUncontained(output, config.sandbox_mode);
-  const model = await chooseModel(config, provider, modelLister(environment));
+  const listModels = modelLister(environment);
+  const model = await chooseModel(config, provider, listModels);
+  const id = newRootId(Date.now(), Math.random);
+  const { waitAgents } = options;
+  const choices = { config, provider, model, role, cwd, environment, outputSchema, waitAgents };
+  const settings = {
+    ...choices,
+    modelNamed: options.model !== undefined,
+    oneShot: true,
+    nonInteractive: !asks,
+  };
+  const root = agentSettingsOf(settings);
+  const session = sessionSettingsOf({ ...settings, searchAttributes: [] });
+  // A queued one has the roles of its workers.
+  if (!isQueued) await checkRole(id, root, session, provider, listModels);
   // Whose output is not read any more before the session is followed is left with it, not without.
   holdOnClosedOutput();
   const place = await Workplace.open(invocation, config);
-  const id = newRootId(Date.now(), Math.random);
   const queue = queued ?? localQueue(id);
   let serving: Serving | undefined;
   try {
@@ -108,16 +118,13 @@ export default async function run(
     const searchAttributes = place.link.hasSearchAttributes
       ? Object.keys(SEARCH_ATTRIBUTES)
       : await place.link.client.knownSearchAttributes();
-    const choices = { config, provider, model, role, cwd, environment, searchAttributes };
-    const { waitAgents } = options;
-    const settings = { ...choices, oneShot: true, waitAgents, nonInteractive: !asks, outputSchema };
     await place.link.client
       .start({
         id,
         task: taskOf(task, images),
         queue,
-        settings: agentSettingsOf(settings),
-        session: sessionSettingsOf(settings),
+        settings: root,
+        session: { ...session, search_attributes: searchAttributes },
         source: { kind: asks ? 'cli' : 'exec' },
       })
       .catch(async (error: unknown) => {

@@ -99,7 +99,7 @@ test('agents lists the roles, shows one under any of its names, and finds what i
   expect(problems).toEqual([
     expect.stringContaining('the name "other" is ignored'),
     expect.stringMatching(/bad\.md:1: missing YAML frontmatter$/),
-    expect.stringMatching(/none\.md does not exist$/),
+    expect.stringMatching(/none\.md:1: does not exist$/),
   ]);
 });
 

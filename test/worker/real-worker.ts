@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, inject, onTestFinished, vi } from 'vitest';
-import { builtinRoles } from '../../activities/roles/find-role.ts';
+import { builtinRoles } from '../../activities/roles/builtin-roles.ts';
 import type { Role } from '../../activities/roles/role.ts';
 import { type Agent, CadreClient } from '../../client/index.ts';
 import {

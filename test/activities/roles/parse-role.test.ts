@@ -60,11 +60,11 @@ test.each([
 });
 
 test('unknown keys and another name only warn', () => {
-  const { role, warnings } = parse('---\nname: other\ncolor: red\ndescription: d\n---\nbody');
+  const { role, warnings } = parse('---\nname: other\nflavour: sweet\ndescription: d\n---\nbody');
   expect(role.name).toBe('tester');
   expect(warnings).toEqual([
     'roles/tester.md:2: the name "other" is ignored, the file name counts',
-    'roles/tester.md:3: unknown key "color"',
+    'roles/tester.md:3: unknown key "flavour"',
   ]);
 });
 
@@ -99,7 +99,7 @@ test.each([
 });
 
 test('a file of 10 MB and a bomb of aliases are refused', () => {
-  expect(() => parse(`---\ndescription: d\n---\n${'x'.repeat(1e7)}`)).toThrow('is larger than 256 KiB');
+  expect(() => parse(`---\ndescription: d\n---\n${'x'.repeat(1e7)}`)).toThrow('is larger than 64 KiB');
   const levels = Array.from({ length: 9 }, (_, i) =>
     i === 0
       ? 'a0: &a0 [x,x,x,x,x,x,x,x,x]'

@@ -23,7 +23,6 @@ const ROLES: Record<string, Role> = {
 async function started(role: string, by: AgentContext): Promise<AgentContext> {
   const resolve = createResolveRole({
     sessions: { get: async () => session },
-    tools: builtinTools,
     roleNamed: (name) => ROLES[name] as Role,
     listModels: async () => undefined,
   });

@@ -34,6 +34,7 @@ test('all roles are listed with what each is for, and nothing more', async () =>
   expect(agents.map((agent: { agent_type: string }) => agent.agent_type)).toEqual([
     'default',
     'explorer',
+    'orchestrator',
     'worker',
   ]);
   for (const agent of agents) {
@@ -53,7 +54,7 @@ test.each(['wizard', 'constructor', '__proto__', 'x'.repeat(5_000)])(
   async (agent_type) => {
     await expect(list({ agent_type })).rejects.toMatchObject({
       code: 'unknown_role',
-      hint: 'Accepted: default, explorer, search, worker.',
+      hint: 'Accepted: default, explorer, orchestrator, search, worker.',
     });
   },
 );

@@ -188,6 +188,17 @@ test('a question is the same for the same words in the same folder only', async 
   );
 });
 
+test('the same command is another question where the sandbox of the agent is another', async () => {
+  const tool = createShell(async () => none);
+  const keys = await Promise.all(
+    (['read-only', 'workspace-write'] as const).map(
+      async (sandbox_mode) =>
+        (await needOf({ command: 'make' }, { settings: { sandbox_mode } }, tool)).need.key,
+    ),
+  );
+  expect(new Set(keys).size).toBe(2);
+});
+
 test('a program of the same name in the repository is not what runs as harmless', async () => {
   const tool = createShell(async () => none);
   writeFileSync(join(folder, 'ls'), `#!/bin/sh\ntouch ${folder}/pwned\n`, { mode: 0o755 });

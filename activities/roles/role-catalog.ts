@@ -1,0 +1,139 @@
+import { homedir } from 'node:os';
+import { isAbsolute, resolve } from 'node:path';
+import { CadreError, type Dialect } from '../../protocol/index.ts';
+import { aliasesOf, builtinPath, builtinRoles, findBuiltin, isListedIn } from './builtin-roles.ts';
+import { type RoleFile, readRoleFiles } from './read-role-files.ts';
+import type { Role } from './role.ts';
+import { type RoleFolder, roleFolders } from './role-folders.ts';
+
+/** A role, and where it comes from. */
+export interface KnownRole {
+  role: Role;
+  origin: 'project' | 'home' | 'built-in';
+  path: string;
+  /** Other names under which it is asked for. */
+  aliases: readonly string[];
+  /** The role of the same name that it hides and may not be wider than: a project may come from a stranger. */
+  within?: Role | undefined;
+}
+
+/** The roles that there are for an agent: of files, the nearest first, and those that come with Cadre. */
+export class RoleCatalog {
+  readonly files: readonly RoleFile[];
+  readonly #dialect: Dialect;
+
+  constructor(files: readonly RoleFile[], dialect: Dialect) {
+    this.files = files;
+    this.#dialect = dialect;
+  }
+
+  /** Every role that agents of this dialect are told of: none is hidden by a nearer one, or broken. */
+  all(): KnownRole[] {
+    const names = new Set(this.files.map(({ name }) => name));
+    const fromFiles = [...names].map((name) => this.#fromFile(name)).filter((role) => role !== undefined);
+    const builtin = [...builtinRoles().values()]
+      .filter(({ name }) => isListedIn(this.#dialect, name) && !names.has(name))
+      .map((role) => this.#builtin(role));
+    return [...fromFiles, ...builtin].sort((a, b) => (a.role.name < b.role.name ? -1 : 1));
+  }
+
+  /** Every name that is accepted for a role. */
+  names(): string[] {
+    return [...new Set(this.all().flatMap(({ role, aliases }) => [role.name, ...aliases]))].sort();
+  }
+
+  /**
+   * The role of that name or alias. One of a file goes by its very name; else case does not matter.
+   *
+   * @throws CadreError `unknown_role` with the names that are accepted; `config_invalid` where the nearest file of that
+   * name is broken: what is further away is another role
+   */
+  named(name: string): KnownRole {
+    const exact = this.files.find((file) => file.name === name);
+    const builtin = findBuiltin(name, this.#dialect);
+    // An alias means whatever bears the name that it stands for.
+    const meant = this.files.find((file) => file.name === builtin?.name);
+    const file = exact ?? this.#onlyFileLike(name) ?? meant;
+    if (file !== undefined) {
+      if (!file.ok) throw file.error;
+      return this.#fromFile(file.name) as KnownRole;
+    }
+    if (builtin !== undefined) return this.#builtin(builtin);
+    throw new CadreError('unknown_role', `There is no role ${JSON.stringify(name.slice(0, 100))}.`, {
+      hint: `Accepted: ${this.names().join(', ')}.`,
+    });
+  }
+
+  /** A file whose name differs in case only; a built-in of the very name goes before it. */
+  #onlyFileLike(name: string): RoleFile | undefined {
+    if (builtinRoles().has(name)) return undefined;
+    const like = this.files.filter((file) => file.name.toLowerCase() === name.toLowerCase());
+    const [first] = like;
+    return like.every((file) => file.name === first?.name) ? first : undefined;
+  }
+
+  #fromFile(name: string): KnownRole | undefined {
+    const [file, ...hidden] = this.files.filter((file) => file.name === name);
+    if (file === undefined || !file.ok) return undefined;
+    const { role, path, origin } = file;
+    const within = origin === 'project' ? this.#bound(name, hidden) : undefined;
+    return { role, path, origin, aliases: this.#aliases(name), within };
+  }
+
+  /** What the person has under that name, at home or with Cadre, holds also where a project says otherwise. */
+  #bound(name: string, hidden: readonly RoleFile[]): Role | undefined {
+    const own = hidden.find((file) => file.ok && file.origin === 'home');
+    if (own?.ok) return own.role;
+    const builtin = findBuiltin(name, this.#dialect);
+    return builtin !== undefined && isListedIn(this.#dialect, builtin.name) ? builtin : undefined;
+  }
+
+  #builtin(role: Role): KnownRole {
+    return {
+      role,
+      origin: 'built-in',
+      path: builtinPath(role.name),
+      aliases: this.#aliases(role.name),
+    };
+  }
+
+  /** Without those that are names of files. */
+  #aliases(name: string): string[] {
+    const taken = new Set(this.files.map((file) => file.name.toLowerCase()));
+    return aliasesOf(this.#dialect, name).filter((alias) => !taken.has(alias));
+  }
+}
+
+export interface RolePlaces {
+  /** Where the agent works that asks. */
+  folder: string;
+  /** Default: that of whoever runs this. */
+  home?: string | undefined;
+  dialect: Dialect;
+}
+
+/** The roles as the files say now. */
+export async function readRoleCatalog(places: RolePlaces): Promise<RoleCatalog> {
+  return new RoleCatalog(await readRoleFiles(foldersOf(places)), places.dialect);
+}
+
+/**
+ * One role as its file says now: of all others only the names are looked at, unless there is none of that name.
+ *
+ * @throws CadreError as `RoleCatalog.named` does
+ */
+export async function readRole(places: RolePlaces, name: string): Promise<KnownRole> {
+  const { dialect } = places;
+  const wanted = [name, findBuiltin(name, dialect)?.name ?? name].map((each) => each.toLowerCase());
+  const files = await readRoleFiles(foldersOf(places), (each) => wanted.includes(each.toLowerCase()));
+  try {
+    return new RoleCatalog(files, dialect).named(name);
+  } catch (error) {
+    if (!(error instanceof CadreError) || error.code !== 'unknown_role') throw error;
+    return (await readRoleCatalog(places)).named(name);
+  }
+}
+
+function foldersOf({ folder, home = '' }: RolePlaces): RoleFolder[] {
+  return roleFolders(resolve(folder), isAbsolute(home) ? home : homedir());
+}

@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The folders of Cadre, Codex and Claude Code, in this order. */
+const FAMILIES = ['.cadre', '.codex', '.claude'];
+
+export interface RoleFolder {
+  path: string;
+  /** What lies in a project may come from a stranger. */
+  origin: 'project' | 'home';
+}
+
+/**
+ * Where role files are looked for, the nearest first: from the folder up to the root of its repository, then at home.
+ * Outside of a repository only the folder itself counts, so that nothing is taken from whatever lies above it.
+ */
+export function roleFolders(folder: string, home: string): RoleFolder[] {
+  const levels = projectLevels(folder).filter((level) => level !== home);
+  return [...levels.flatMap((level) => foldersIn(level, 'project')), ...foldersIn(home, 'home')];
+}
+
+function projectLevels(folder: string): string[] {
+  const levels: string[] = [];
+  for (let at = folder; ; at = dirname(at)) {
+    levels.push(at);
+    if (existsSync(join(at, '.git'))) return levels;
+    if (dirname(at) === at) return [folder];
+  }
+}
+
+function foldersIn(level: string, origin: RoleFolder['origin']): RoleFolder[] {
+  return FAMILIES.map((family) => ({ path: join(level, family, 'agents'), origin }));
+}
