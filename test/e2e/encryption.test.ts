@@ -10,7 +10,7 @@ import { cacheDir } from '../../server/index.ts';
 import { CadreHome, playing, type Running, type RunOptions } from './cadre-home.ts';
 import { fails } from './failures.ts';
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 400_000 });
 
 const WORD = 'xyzzymellon';
 /** How a payload says that it is compressed; sealed, it says so inside. */

@@ -8,7 +8,7 @@ import { cacheDir, ensureServer } from '../../server/index.ts';
 import { CadreHome, type Running, SCRIPTS } from './cadre-home.ts';
 import { fails } from './failures.ts';
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 400_000 });
 
 const run = promisify(execFile);
 const home = new CadreHome();
