@@ -22,6 +22,7 @@ export * from './limits.ts';
 export * from './message-size.ts';
 export * from './messages.ts';
 export * from './model-retry.ts';
+export * from './named.ts';
 export * from './note.ts';
 export * from './orphans.ts';
 export * from './queues.ts';

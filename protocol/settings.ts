@@ -116,6 +116,8 @@ export const agentSettingsSchema = z.strictObject({
   persona: z.string().optional(),
   /** Replaces the role's own text. */
   instructions: z.string().optional(),
+  /** Its instructions end with its task, the first message that it has got. No child inherits this. */
+  task_in_instructions: z.boolean().optional(),
   model: z.string().min(1),
   provider: z.string().min(1),
   reasoning_effort: reasoningEffortSchema.optional(),

@@ -2,6 +2,7 @@ import { refusalOutput } from '../protocol/errors.ts';
 import type { ApprovalNeed, PlannedCall, ToolAnswer, ToolCall, ToolOutput } from '../protocol/index.ts';
 import { callTool, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
+import { Failed } from './dialects/failed.ts';
 import { dialectOf } from './dialects/index.ts';
 import { outputOf } from './operation-output.ts';
 import { askApproval, missApproval, takeBack } from './operations/approval.ts';
@@ -156,6 +157,7 @@ async function operate(
     return output(plan, await outputOf(agent, result), true);
   } catch (error) {
     if (error instanceof MovesOn) throw error;
+    if (error instanceof Failed) return output(plan, await outputOf(agent, error.result), false);
     if (error instanceof Refused) {
       const body = dialect?.refusal?.(error.body) ?? error.body;
       return output(plan, refusalOutput(body, error.details), false);

@@ -5,6 +5,7 @@ import type { AgentState } from '../agent-state.ts';
  * One tool call of a dialect: arguments that were checked go in, the result becomes the output of the call.
  *
  * @throws Refused what the model reads as a refusal
+ * @throws Failed a result that counts as a failure
  */
 export type DialectTool = (agent: AgentState, callId: string, args: unknown) => Promise<unknown>;
 

@@ -1,7 +1,8 @@
 import { collab } from './collab.ts';
 import type { Dialect } from './dialect.ts';
+import { named } from './named.ts';
 
-const DIALECTS: readonly Dialect[] = [collab];
+const DIALECTS: readonly Dialect[] = [collab, named];
 
 /** By tool: which of them an agent may call was decided when its call was planned. */
 const BY_TOOL: ReadonlyMap<string, Dialect> = new Map(
