@@ -124,3 +124,20 @@ test.each(['responses', 'chat'] as const)(
   },
   150_000,
 );
+
+test('a run outlives the death of every process: started once, answered once', async () => {
+  const cwd = home.newFolder('outlive');
+  const { stdout } = await home.run(['run', 'outlive', '--detach', ...NAMED, ...SCRIPT], { cwd });
+  const id = stdout.trim();
+  const tree = async () => (await home.json<{ agents: AgentView[] }>(['tree', id])).agents;
+  await expect.poll(async () => (await tree())[1]?.status, { timeout: 60_000 }).toBe('running');
+  home.killAll();
+  expect(await home.run(['attach', id], { cwd })).toMatchObject({ code: 0, stdout: 'slow but sure\n' });
+  const { events } = await home.json<{ events: AgentEvent[] }>(['events', id]);
+  const subagent = events.filter(({ type }) => type.startsWith('subagent.'));
+  expect(subagent).toMatchObject([
+    { type: 'subagent.start', name: 'worker', origin: 'main' },
+    { type: 'subagent.end', success: true },
+  ]);
+  expect(await tree()).toHaveLength(2);
+}, 150_000);
