@@ -5,6 +5,7 @@ import {
   filterEnvironment,
   keyVariables,
   type SessionSettings,
+  SPOKEN_DIALECTS,
 } from '../protocol/index.ts';
 import type { Environment } from './config/environment-layer.ts';
 import type { ProviderChoice } from './config/provider.ts';
@@ -44,12 +45,12 @@ export function agentSettingsOf({
   const { dialect, profile: _profile, ...limits } = config.agents;
   const { temporal } = config;
   // An agent of another one would silently have no tools for sub-agents.
-  if (dialect !== 'collab') {
+  if (!SPOKEN_DIALECTS.includes(dialect)) {
     throw new CadreError(
       'config_invalid',
-      `agents.dialect is ${dialect}, but this version only speaks collab.`,
+      `agents.dialect is ${dialect}, but this version only speaks ${SPOKEN_DIALECTS.join(' and ')}.`,
       {
-        hint: 'Leave it out, or set it to collab.',
+        hint: `Leave it out, or set it to one of: ${SPOKEN_DIALECTS.join(', ')}.`,
       },
     );
   }

@@ -47,6 +47,7 @@ import type {
   WaitOptions,
 } from './types.ts';
 import { wholeConversation } from './whole-conversation.ts';
+import { withFields } from './with-fields.ts';
 
 /** One agent, reached through Temporal. */
 export class AgentHandle implements Agent {
@@ -157,9 +158,9 @@ export class AgentHandle implements Agent {
     return new ForkedHandle(carried, this.#client, id, this.#keys);
   }
 
-  call(tool: string, args: Record<string, unknown> | string): Promise<CallResult> {
+  async call(tool: string, args: Record<string, unknown> | string): Promise<CallResult> {
     const text = typeof args === 'string' ? args : JSON.stringify(args);
-    return operate(this.#line, { operation: 'call', tool, arguments: text });
+    return withFields(await operate(this.#line, { operation: 'call', tool, arguments: text }));
   }
 
   async wait({ timeoutMs, signal }: WaitOptions = {}): Promise<AgentView | undefined> {

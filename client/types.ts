@@ -92,6 +92,8 @@ export interface ForkOptions {
 export interface CallResult {
   success: boolean;
   output: string;
+  /** The fields of an output that is a JSON object, which models read as text. */
+  structured?: Record<string, unknown>;
 }
 
 export interface WaitOptions {

@@ -1,17 +1,11 @@
 import { z } from 'zod';
 import { counted } from './counted.ts';
+import type { DialectTools, OperationTool } from './dialect-tools.ts';
 import { AGENT_ID_MAX } from './ids.ts';
 import { messagePartsSchema, messageTextSchema, requireOneMessage } from './message-size.ts';
 import { NOTE_MAX, noteSchema } from './note.ts';
 import { REASONING_EFFORTS } from './settings.ts';
 import { boundedText, NAME_MAX, PATH_MAX } from './text-length.ts';
-
-/** A tool that works on the tree of agents; its arguments are checked before the workflow sees the call. */
-export interface OperationTool {
-  name: string;
-  description: string;
-  parameters: z.ZodType;
-}
 
 const message = messageTextSchema.optional();
 const items = messagePartsSchema.optional();
@@ -131,3 +125,9 @@ export const collabTools: readonly OperationTool[] = [
     parameters: setThreadNoteArguments,
   },
 ];
+
+export const collabDialect: DialectTools = {
+  operations: collabTools,
+  readers: ['list_agents'],
+  tooDeep: 'Agent depth limit reached. Solve the task yourself.',
+};

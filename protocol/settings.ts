@@ -125,6 +125,8 @@ export const agentSettingsSchema = z.strictObject({
   role_text: z
     .strictObject({ path: z.string(), body: z.string(), persona: z.string().optional() })
     .optional(),
+  /** Its instructions end with its task, the first message that it has got. No child inherits this. */
+  task_in_instructions: z.boolean().optional(),
   model: z.string().min(1),
   /** The model was named for this very root: it goes before that of its role. */
   model_named: z.literal(true).optional(),

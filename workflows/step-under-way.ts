@@ -101,6 +101,11 @@ export class StepUnderWay {
     this.#waiting.delete(callId);
   }
 
+  /** Whether a call waits. */
+  get waits(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /** Whether every call under way does nothing but wait. */
   get onlyWaits(): boolean {
     return this.#underWay.size === this.#waiting.size;

@@ -2,7 +2,8 @@ import { refusalOutput } from '../protocol/errors.ts';
 import type { ApprovalNeed, PlannedCall, ToolAnswer, ToolCall, ToolOutput } from '../protocol/index.ts';
 import { callTool, problemOf } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
-import { collab, SIDE_BY_SIDE } from './dialects/collab.ts';
+import { Failed } from './dialects/failed.ts';
+import { dialectOf } from './dialects/index.ts';
 import { outputOf } from './operation-output.ts';
 import { askApproval, missApproval, takeBack } from './operations/approval.ts';
 import { Refused } from './operations/refused.ts';
@@ -79,7 +80,7 @@ function runsBeside(plan: PlannedCall): boolean {
     case 'activity':
       return plan.effects === 'none';
     case 'operation':
-      return SIDE_BY_SIDE.has(plan.name);
+      return dialectOf(plan.name)?.sideBySide.includes(plan.name) === true;
   }
 }
 
@@ -142,7 +143,8 @@ async function operate(
   agent: AgentState,
   plan: Extract<PlannedCall, { kind: 'operation' }>,
 ): Promise<ToolOutput> {
-  const tool = collab[plan.name];
+  const dialect = dialectOf(plan.name);
+  const tool = dialect?.tools[plan.name];
   if (tool === undefined) {
     return output(
       plan,
@@ -155,7 +157,11 @@ async function operate(
     return output(plan, await outputOf(agent, result), true);
   } catch (error) {
     if (error instanceof MovesOn) throw error;
-    if (error instanceof Refused) return output(plan, refusalOutput(error.body, error.details), false);
+    if (error instanceof Failed) return output(plan, await outputOf(agent, error.result), false);
+    if (error instanceof Refused) {
+      const body = dialect?.refusal?.(error.body) ?? error.body;
+      return output(plan, refusalOutput(body, error.details), false);
+    }
     const problem = problemOf(error);
     if (problem.kind === 'cancelled') {
       // Whoever carries an operation out for a client says why it was stopped.

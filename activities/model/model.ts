@@ -24,6 +24,7 @@ import { RetryTime } from './retry-time.ts';
 import { summarise } from './summarise.ts';
 import { TextTail } from './text-tail.ts';
 import { declarationOf } from './tool-schemas.ts';
+import { withTask } from './with-task.ts';
 
 export interface ModelDeps {
   sessions: SessionStore;
@@ -95,11 +96,12 @@ async function answer(
     deps.instructionsFor(shown, new Set(offered.map((tool) => tool.name))),
   ]);
   const tools = final ? [] : offered;
+  const isTold = shown.settings.task_in_instructions === true;
   const call = {
     ...callOf(agent, session),
     ...(deps.stateDir === undefined ? {} : { state_dir: deps.stateDir }),
     cache_key: shown.agent_id,
-    instructions,
+    instructions: isTold ? withTask(instructions, items) : instructions,
     items,
     tools: tools.map(declarationOf),
   };

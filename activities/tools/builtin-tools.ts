@@ -4,7 +4,17 @@ import { listAgents } from './list-agents.ts';
 import { listDir } from './list-dir.ts';
 import { readFile } from './read-file.ts';
 import { shell } from './shell.ts';
+import { subagentDescribe, subagentList } from './subagent-catalog.ts';
 import { updatePlan } from './update-plan.ts';
 
 /** The ordinary tools that every worker has. */
-export const builtinTools: readonly Tool[] = [shell, readFile, listDir, grepFiles, updatePlan, listAgents];
+export const builtinTools: readonly Tool[] = [
+  shell,
+  readFile,
+  listDir,
+  grepFiles,
+  updatePlan,
+  listAgents,
+  subagentList,
+  subagentDescribe,
+];

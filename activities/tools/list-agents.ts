@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Persona, Role } from '../roles/role.ts';
 import { readRoleCatalog } from '../roles/role-catalog.ts';
+import { allowedTools } from './allowed-tools.ts';
 import { defineTool } from './define-tool.ts';
-import { isAllowed } from './tool-policy.ts';
 
 /** What may be started; beside the operations on agents an ordinary tool, since it reads files only. */
 export const listAgents = defineTool({
@@ -39,7 +39,7 @@ function shownRole(role: Role, expanded: boolean) {
   return {
     agent_type: role.name,
     description: role.description,
-    allow_list: allowed(role),
+    allow_list: allowedTools(role),
     deny_list: role.deny_list ?? null,
     ...(expanded
       ? {
@@ -50,14 +50,6 @@ function shownRole(role: Role, expanded: boolean) {
       : {}),
     ...(personas === undefined || personas.length === 0 ? {} : { agent_names: personas }),
   };
-}
-
-/** Both lists bound the tools; one of them alone would say that more is allowed than is. */
-function allowed({ tools, allow_list: list }: Role): string[] | null {
-  if (tools === undefined || list === undefined) return tools ?? list ?? null;
-  const within = (names: string[], other: string[]) =>
-    names.filter((name) => isAllowed(name, { allow: [other], deny: [] }));
-  return [...new Set([...within(tools, list), ...within(list, tools)])];
 }
 
 function shownPersona({ name, description, model, reasoning_effort, prompt }: Persona, expanded: boolean) {

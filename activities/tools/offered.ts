@@ -1,8 +1,9 @@
 import {
   type AgentContext,
   CadreError,
-  collabTools,
+  DIALECT_TOOLS,
   type Dialect,
+  type DialectTools,
   type ErrorBody,
   explain,
   type OperationTool,
@@ -22,22 +23,9 @@ export interface RawCall {
   arguments: string;
 }
 
-/** The tools that each dialect has for work with sub-agents. */
-const DIALECT_TOOLS: Readonly<Record<Dialect, readonly OperationTool[]>> = {
-  collab: collabTools,
-  named: [],
-  sessions: [],
-  mailbox: [],
-};
-
-/** Ordinary tools that belong to those of a dialect, and are held to the same conditions. */
-const DIALECT_READERS: Readonly<Record<Dialect, readonly string[]>> = {
-  collab: ['list_agents'],
-  named: [],
-  sessions: [],
-  mailbox: [],
-};
-const ALL_READERS = new Set(Object.values(DIALECT_READERS).flat());
+/** Of a dialect that this version does not speak. */
+const NONE: DialectTools = { operations: [], readers: [], tooDeep: '' };
+const ALL_READERS = new Set(Object.values(DIALECT_TOOLS).flatMap(({ readers }) => readers));
 
 /** Beside the tool's own time, for the way there and back. */
 const MARGIN_MS = 10_000;
@@ -50,7 +38,7 @@ export function offeredTools(
   registry: readonly Tool[],
 ): OfferedTool[] {
   const isOffered = ({ name }: { name: string }) => standing(name, agent, session, registry) === 'offered';
-  const operations = DIALECT_TOOLS[agent.settings.dialect];
+  const { operations } = toolsOf(agent.settings.dialect);
   return [...registry.filter(isOffered).map(offerWork), ...operations.filter(isOffered).map(offerOperation)];
 }
 
@@ -97,6 +85,10 @@ export function canonicalName(name: string, registry: readonly Tool[]): string {
   return registry.find((tool) => tool.aliases?.includes(name))?.name ?? name;
 }
 
+function toolsOf(dialect: Dialect): DialectTools {
+  return DIALECT_TOOLS[dialect] ?? NONE;
+}
+
 /** Whether this agent may use the tool of that name, and if not, why. */
 type Standing = 'offered' | 'unknown' | 'not_allowed' | 'too_deep';
 
@@ -106,9 +98,9 @@ function standing(
   session: SessionSettings,
   registry: readonly Tool[],
 ): Standing {
-  const { dialect } = agent.settings;
-  const isReader = DIALECT_READERS[dialect].includes(name);
-  const isOperation = DIALECT_TOOLS[dialect].some((tool) => tool.name === name);
+  const { operations, readers } = toolsOf(agent.settings.dialect);
+  const isReader = readers.includes(name);
+  const isOperation = operations.some((tool) => tool.name === name);
   const isForeign = ALL_READERS.has(name) && !isReader;
   const isKnown = isOperation || registry.some((tool) => tool.name === name);
   if (!isKnown || isForeign) return 'unknown';
@@ -124,7 +116,7 @@ function standing(
 function refusal(name: string, why: Standing, agent: AgentContext, all: readonly OfferedTool[]): ErrorBody {
   const retryable = false;
   if (why === 'too_deep') {
-    return { code: 'limit_depth', message: 'Agent depth limit reached. Solve the task yourself.', retryable };
+    return { code: 'limit_depth', message: toolsOf(agent.settings.dialect).tooDeep, retryable };
   }
   const hint = `Available: ${all.length === 0 ? 'none' : all.map((tool) => tool.name).join(', ')}.`;
   const shown = JSON.stringify(name.slice(0, 100));
@@ -171,7 +163,12 @@ function summaryOf(tool: Tool, args: unknown): string {
   }
 }
 
-function offerOperation({ name, description, parameters }: OperationTool): OfferedTool {
+function offerOperation({
+  name,
+  description,
+  parameters,
+  summary = describeOperation,
+}: OperationTool): OfferedTool {
   return {
     name,
     description,
@@ -181,7 +178,7 @@ function offerOperation({ name, description, parameters }: OperationTool): Offer
       call_id: call.call_id,
       name,
       arguments: call.arguments,
-      summary: oneLine(describeOperation(call.arguments)),
+      summary: oneLine(summary(call.arguments)),
     }),
   };
 }

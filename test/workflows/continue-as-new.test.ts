@@ -623,6 +623,35 @@ describe.concurrent('an agent whose tool calls only wait', () => {
     expect(outputs(await session.items(), 'look')).toEqual(['a file']);
   });
 
+  test('runs sub-agents of the named dialect across new runs: each is started, told of and answered once', async () => {
+    const go = new Gate();
+    const session = await worker.start({
+      session: { one_shot: true },
+      script: lines({
+        root: [
+          {
+            calls: ['slow', 'quick'].map((task) => ({
+              name: 'subagent_run',
+              args: { name: 'writer', task },
+            })),
+          },
+          ({ items }) => say(JSON.stringify(outputs(items, 'subagent_run'))),
+        ],
+        'writer-1': [() => go.opened.then(() => say('slow'))],
+        'writer-2': [say('quick')],
+      }),
+    });
+    await session.untilFinal('writer-2');
+    await untilRuns(session, 4);
+    expect(await session.status()).toMatchObject({ status: 'running', waiting_for: 'agents', step: 1 });
+    go.open();
+    const { output } = await session.result();
+    expect(JSON.parse(output)).toMatchObject([{ output: 'slow' }, { output: 'quick' }]);
+    expect(await session.eventsOf('subagent.start')).toHaveLength(2);
+    expect(await session.eventsOf('subagent.end')).toHaveLength(2);
+    expect((await session.tree()).agents).toHaveLength(3);
+  });
+
   test('has its slot lent all the while, and takes it back once', async () => {
     const go = new Gate();
     const session = await worker.start({

@@ -14,7 +14,7 @@ import {
   behindSummary,
   type ClosedAgentAnswer,
   type ClosedAgentRequest,
-  collabTools,
+  DIALECT_TOOLS,
   EMPTY_DIGEST,
   extendDigest,
   type FreshItem,
@@ -85,7 +85,9 @@ export interface Past {
 /** Shared by all workers of a test file, so that one may go on where another has stopped. */
 export type Plays = Map<SessionId, Play>;
 
-const OPERATIONS: ReadonlySet<string> = new Set(collabTools.map((tool) => tool.name));
+const OPERATIONS: ReadonlySet<string> = new Set(
+  Object.values(DIALECT_TOOLS).flatMap(({ operations }) => operations.map((tool) => tool.name)),
+);
 
 /** `root`, or the part of an id after that of its root. */
 function shortName(id: AgentId): string {

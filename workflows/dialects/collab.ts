@@ -8,7 +8,6 @@ import type {
   SpawnAgentArguments,
   WaitArguments,
 } from '../../protocol/index.ts';
-import type { AgentState } from '../agent-state.ts';
 import { close } from '../operations/close.ts';
 import { list } from '../operations/list.ts';
 import { setNote } from '../operations/note.ts';
@@ -16,12 +15,9 @@ import { resume } from '../operations/resume.ts';
 import { send } from '../operations/send.ts';
 import { spawn } from '../operations/spawn.ts';
 import { wait } from '../operations/wait.ts';
+import type { Dialect, DialectTool } from './dialect.ts';
 
-/** One tool call of a dialect: its arguments are checked, its result becomes the output of the call. */
-export type DialectTool = (agent: AgentState, callId: string, args: unknown) => Promise<unknown>;
-
-/** The collab vocabulary. */
-export const collab: Record<string, DialectTool> = {
+const tools: Record<string, DialectTool> = {
   spawn_agent: async (agent, callId, raw) => {
     const args = raw as SpawnAgentArguments;
     const { id, itemsCarried } = await spawn(agent, {
@@ -78,8 +74,8 @@ export const collab: Record<string, DialectTool> = {
   },
 };
 
-/** Tools that start something and wait for nothing, so that several of one answer run side by side. */
-export const SIDE_BY_SIDE: ReadonlySet<string> = new Set(['spawn_agent']);
+/** The collab vocabulary. */
+export const collab: Dialect = { tools, sideBySide: ['spawn_agent'] };
 
 function contentOf(args: { message?: string | undefined; items?: ContentPart[] | undefined }): ContentPart[] {
   return args.items ?? [{ type: 'text', text: args.message ?? '' }];

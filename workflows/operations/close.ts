@@ -33,8 +33,17 @@ export interface CloseResult extends Closed {
   status: WireStatus;
 }
 
-/** Closes an agent and all below it, leaf first. Closing a closed agent succeeds and closes nothing. */
-export async function close(agent: AgentState, reference: string, callId: string): Promise<CloseResult> {
+/**
+ * Closes an agent and all below it, leaf first. Closing a closed agent succeeds and closes nothing.
+ *
+ * @param how whether it keeps the status that it has ended with; default: it is `shutdown`
+ */
+export async function close(
+  agent: AgentState,
+  reference: string,
+  callId: string,
+  how: { keepStatus?: boolean } = {},
+): Promise<CloseResult> {
   const id = await resolveAgent(agent, reference);
   if (id === agent.id) return closeItself(agent);
   requireBelow(agent, id, 'close');
@@ -45,7 +54,7 @@ export async function close(agent: AgentState, reference: string, callId: string
     const { before, ...closed }: ClosedAgent =
       known?.closed === true
         ? { closed: [] }
-        : await closeAgent(agent, id, { reason: `closed by ${agent.id}` });
+        : await closeAgent(agent, id, { reason: `closed by ${agent.id}`, ...how });
     const after = agent.children.get(id);
     const status = statusBefore(known, after, before);
     agent.emit({ type: 'agent.close.end', ...event, status });

@@ -36,9 +36,10 @@ export async function effectiveSettings(
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
   limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
   limits.max_tokens = tighter(limits.max_tokens, limits.max_child_tokens);
-  const { presented: _, ...own } = settings;
+  const { presented: _, task_in_instructions: __, ...own } = settings;
+  const task = request.taskInInstructions === true ? { task_in_instructions: true } : {};
   const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
-  return { settings: { ...own, limits, ...presented }, description };
+  return { settings: { ...own, limits, ...task, ...presented }, description };
 }
 
 /** Asks a person where the call needs it, and what the role makes of it then. */

@@ -16,4 +16,6 @@ export interface SpawnRequest {
   maxSteps?: number | undefined;
   maxRuntimeMs?: number | undefined;
   forkContext?: boolean | undefined;
+  /** Its task stands behind its role's text, too. */
+  taskInInstructions?: boolean;
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
 import { offeredTools, planCall } from '../../../activities/tools/offered.ts';
-import { agentSettingsSchema } from '../../../protocol/index.ts';
+import { agentSettingsSchema, DIALECT_TOOLS } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 
 const WORK = ['shell', 'read_file', 'list_dir', 'grep_files', 'update_plan'];
@@ -51,6 +51,61 @@ describe('what is offered', () => {
     const tool_policy = { allow: [['exec_command', 'wait', 'read_file']], deny: ['read_*'] };
     expect(names(agentIn({ working_directory: '/', tool_policy }))).toEqual(['shell', 'wait']);
   });
+});
+
+describe('the named dialect', () => {
+  const NAMED = ['subagent_list', 'subagent_describe', 'subagent_run'];
+  const named = (max_depth: number, depth: number) =>
+    agentIn({ working_directory: '/', dialect: 'named', limits: limited(max_depth) }, depth);
+  const ARGUMENTS = '{"name":"explorer","task":"look"}';
+
+  test('offers its three tools and none of another dialect, unless they are switched off', () => {
+    expect(names(named(1, 0))).toEqual([...WORK, ...NAMED]);
+    expect(names(named(1, 0), sessionWith({ tools: { subagent_tools: false } }))).toEqual(WORK);
+    expect(plan('spawn_agent', '{"message":"x"}', named(1, 0))).toMatchObject({
+      error: { code: 'unknown_tool' },
+    });
+    for (const name of NAMED) {
+      expect(plan(name, ARGUMENTS)).toMatchObject({ error: { code: 'unknown_tool' } });
+    }
+  });
+
+  test.each([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+  ])('inside a sub-agent, with a limit of %i at depth %i, refuses in its own words', (most, depth) => {
+    expect(names(named(most, depth))).toEqual(WORK);
+    for (const name of NAMED) {
+      expect(plan(name, ARGUMENTS, named(most, depth))).toMatchObject({
+        kind: 'refused',
+        error: { code: 'limit_depth', message: 'Sub-agents are not enabled in this nested context' },
+      });
+    }
+    expect(plan('subagent_run', ARGUMENTS, named(most, depth - 1))).toMatchObject({ kind: 'operation' });
+  });
+
+  test.each([
+    '{"name":"explorer"}',
+    '{"task":"look"}',
+    '{"name":"","task":"look"}',
+    '{"name":"explorer","task":"  "}',
+    '{"name":"explorer","task":"look","id":"x"}',
+    '{"name":',
+  ])('refuses wrong arguments in words: %s', (args) => {
+    expect(plan('subagent_run', args, named(1, 0))).toMatchObject({
+      kind: 'refused',
+      error: { message: expect.stringMatching(/^failed to parse function arguments: ./) },
+    });
+  });
+});
+
+test('no two dialects have a tool of the same name', () => {
+  const all = Object.values(DIALECT_TOOLS).flatMap(({ operations, readers }) => [
+    ...operations.map(({ name }) => name),
+    ...readers,
+  ]);
+  expect(all.length).toBe(new Set(all).size);
 });
 
 test('the catalog of roles belongs to the dialect whose tools it is one of', () => {

@@ -1,0 +1,13 @@
+import { collabDialect } from './collab.ts';
+import type { DialectTools } from './dialect-tools.ts';
+import { namedDialect } from './named.ts';
+import type { Dialect } from './settings.ts';
+
+/** The dialects that this version speaks, a row each. No two of them have a tool of the same name. */
+export const DIALECT_TOOLS: Readonly<Partial<Record<Dialect, DialectTools>>> = {
+  collab: collabDialect,
+  named: namedDialect,
+};
+
+/** Those that may be chosen, by name. */
+export const SPOKEN_DIALECTS = Object.keys(DIALECT_TOOLS) as Dialect[];

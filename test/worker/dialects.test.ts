@@ -1,0 +1,49 @@
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { lastOutput } from '../workflows/script.ts';
+import { withRealWorker, withRole } from './real-worker.ts';
+
+const start = withRealWorker();
+const NAMED = ['subagent_list', 'subagent_describe', 'subagent_run'];
+
+test('two roles of one session speak different dialects', async () => {
+  withRole({ name: 'namer', description: 'Names.', body: 'You run others.', dialect: 'named' });
+  withRole({ name: 'caller', description: 'Calls.', body: 'You are run.', dialect: 'collab' });
+  const call = (name: string, args: object) => ({ calls: [{ name, arguments: args }] });
+  const session = await start({
+    settings: { working_directory: tmpdir() },
+    cast: {
+      root: [
+        call('spawn_agent', { message: 'a', agent_type: 'namer' }),
+        call('wait', { ids: ['namer-1'] }),
+        { text: 'ok' },
+      ],
+      'namer-1': [
+        call('spawn_agent', { message: 'x' }),
+        call('subagent_run', { name: 'caller', task: 'b' }),
+        { text: 'done' },
+      ],
+      'namer-1/caller-1': [call('subagent_run', { name: 'namer', task: 'c' }), { text: 'called' }],
+    },
+  });
+  expect(await session.root.wait()).toMatchObject({ status: 'completed' });
+  const tools = (name: string) => session.requests(name)[0]?.tools ?? [];
+  expect(tools('root')).toContain('spawn_agent');
+  expect(tools('root')).not.toEqual(expect.arrayContaining(NAMED));
+  expect(tools('namer-1')).toEqual(expect.arrayContaining(NAMED));
+  expect(tools('namer-1')).not.toContain('spawn_agent');
+  expect(tools('namer-1/caller-1')).toContain('spawn_agent');
+  const namer = await session.items('namer-1');
+  expect(lastOutput(namer, 'spawn_agent')).toMatchObject({ error: { code: 'unknown_tool' } });
+  expect(lastOutput(namer, 'subagent_run')).toEqual({
+    agent_name: 'caller',
+    task: 'b',
+    success: true,
+    output: 'called',
+  });
+  const caller = await session.items('namer-1/caller-1');
+  expect(lastOutput(caller, 'subagent_run')).toMatchObject({ error: { code: 'unknown_tool' } });
+  // The body, a blank line, and the task, which nobody else is told so.
+  expect(session.requests('namer-1/caller-1')[0]?.instructions).toMatch(/\n\nYou are run\.\n\nTask: b$/);
+  expect(session.requests('namer-1')[0]?.instructions).toMatch(/\n\nYou run others\.$/);
+});

@@ -1,0 +1,15 @@
+import { collab } from './collab.ts';
+import type { Dialect } from './dialect.ts';
+import { named } from './named.ts';
+
+const DIALECTS: readonly Dialect[] = [collab, named];
+
+/** By tool: which of them an agent may call was decided when its call was planned. */
+const BY_TOOL: ReadonlyMap<string, Dialect> = new Map(
+  DIALECTS.flatMap((dialect) => Object.keys(dialect.tools).map((tool) => [tool, dialect] as const)),
+);
+
+/** The dialect that a tool belongs to; undefined when there is none. */
+export function dialectOf(tool: string): Dialect | undefined {
+  return BY_TOOL.get(tool);
+}
