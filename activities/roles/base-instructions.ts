@@ -36,6 +36,11 @@ const TOOLS: readonly { says: string; of?: readonly string[] }[] = [
 
 const SUB_AGENTS = `With spawn_agent you can hand out work. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A new agent sees nothing of this conversation: its task must carry the goal, the places to look, the limits, and what to hand back. Start all that can run side by side before you wait, give agents that write separate files to write, and go on with your own part meanwhile. wait returns what they answered; a time-out is no failure. Check what matters in their results, and close agents that you need no more.`;
 
+const SUB_AGENT_RUNS =
+  'subagent_run does one piece of work with a sub-agent of its own and returns what it answered; subagent_list names those that there are, subagent_describe shows one whole. It pays for parts that are independent and large enough to be worth explaining: several runs in one answer go side by side. A sub-agent sees nothing of this conversation, so its task must carry the goal, the places to look, the limits, and what to hand back. Check what matters in its result.';
+
+const SUBAGENT_TOOLS = ['subagent_run', 'subagent_list', 'subagent_describe'];
+
 const STYLE =
   'Your last message is the answer. Write it for someone who saw nothing of the work: the result first, then what it rests on and what is left open; short, in plain words, with file names as `path:line`. Say honestly what failed or was not checked. Never answer with an empty message.';
 
@@ -55,6 +60,7 @@ export function baseInstructions(agent: AgentContext, offered: ReadonlySet<strin
     `Working directory: ${settings.working_directory}\nSandbox: ${settings.sandbox_mode}. ${SANDBOX[settings.sandbox_mode]}\n${APPROVALS}`,
     ...(offered.size > 0 ? [tools.join(' ')] : []),
     ...(offered.has('spawn_agent') ? [SUB_AGENTS] : []),
+    ...(SUBAGENT_TOOLS.every((name) => offered.has(name)) ? [SUB_AGENT_RUNS] : []),
     STYLE,
   ].join('\n\n');
 }

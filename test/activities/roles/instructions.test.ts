@@ -35,7 +35,9 @@ test('where nothing can be handed out, nothing is said about it', async () => {
 
 test('only tools that the agent has are spoken of', async () => {
   const agent = agentIn({ working_directory: '/' });
-  const names = builtinTools.map((tool) => tool.name).filter((name) => name !== 'list_agents');
+  // Those that belong to a dialect are told of where its operations are.
+  const catalogs = ['list_agents', 'subagent_list', 'subagent_describe'];
+  const names = builtinTools.map((tool) => tool.name).filter((name) => !catalogs.includes(name));
   const whole = await instructionsFor(agent);
   for (const name of [...names, 'spawn_agent', 'close agents']) expect(whole).toContain(name);
 
@@ -47,6 +49,15 @@ test('only tools that the agent has are spoken of', async () => {
     expect(denied).not.toMatch(new RegExp(`\\b${name}\\b`));
     expect(denied).toContain('Use tools instead of guessing');
   }
+});
+
+test('an agent of the named dialect is told how sub-agents are run, where it may', async () => {
+  const named = { working_directory: '/', dialect: 'named' } as const;
+  const text = await instructionsFor(agentIn(named));
+  for (const name of ['subagent_run', 'subagent_list', 'subagent_describe']) expect(text).toContain(name);
+  expect(text).not.toContain('spawn_agent');
+  const tool_policy = { allow: [], deny: ['subagent_run'] };
+  expect(await instructionsFor(agentIn({ ...named, tool_policy }))).not.toContain('subagent_');
 });
 
 test('an agent without tools is told nothing of them', async () => {
