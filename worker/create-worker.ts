@@ -24,7 +24,7 @@ import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
 import { type CadreWorker, GRACE_MS, type WorkerOptions, type WorkerVersion } from './types.ts';
-import { workflowCode } from './workflow-code.ts';
+import { UNBROKEN, workflowCode } from './workflow-code.ts';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
 /** Heartbeats carry the news of an interrupt, so they must not be held back: with the defaults it took seven seconds. */
@@ -147,6 +147,7 @@ function usualOptions({ graceMs = GRACE_MS, encryption, version }: WorkerOptions
 function agentOptions({ encryption, maxCachedWorkflows = 500 }: WorkerOptions) {
   return {
     ...workflowCode(encryption !== undefined),
+    ...UNBROKEN,
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS,
     maxConcurrentWorkflowTaskPolls: WORKFLOW_POLLS,
     maxCachedWorkflows,

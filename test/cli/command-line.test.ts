@@ -134,7 +134,7 @@ test('the server starts once, tells where it is, and stops', async () => {
     const elsewhere = await cadre([...args, '--namespace', 'nowhere']);
     expect(elsewhere).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("Namespace not found: 'nowhere'"),
+      stderr: expect.stringMatching(/Namespace (not found: 'nowhere'|nowhere is not found)/),
     });
   }
   expect(await cadre(['ps', '--json'])).toMatchObject({ code: 0, stdout: '{"agents":[]}\n' });
