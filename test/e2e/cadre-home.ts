@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -157,9 +157,11 @@ export class CadreHome {
     }
   }
 
-  async remove(): Promise<void> {
+  /** @param keep a folder that what was there is moved into, for whoever looks into a failure */
+  async remove(keep?: string): Promise<void> {
     this.killAll();
     for (let tries = 0; this.pids().length > 0 && tries < 100; tries++) await sleep(50);
+    if (keep !== undefined) cpSync(this.root, join(keep, basename(this.root)), { recursive: true });
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -12,6 +12,8 @@ const ROUNDS = Number(process.env.CADRE_CRASH_ROUNDS ?? 12);
 /** Rounds at the same time, each with a home and a server of its own. */
 const LANES = Number(process.env.CADRE_CRASH_LANES ?? 4);
 const SEED = Number(process.env.CADRE_CRASH_SEED ?? Date.now() % 1_000_000);
+/** Where the home of a round that has gone wrong is kept, with the server's database and all histories in it. */
+const KEEP = process.env.CADRE_CRASH_KEEP;
 const ROUND_MS = 5 * 60_000;
 
 interface Figures extends Counts {
@@ -41,7 +43,7 @@ async function round(seed: number, figures: Figures): Promise<string[]> {
   } catch (error) {
     problems.push(String(error));
   } finally {
-    await session.remove();
+    await session.remove(problems.length > 0 ? KEEP : undefined);
   }
   figures.rounds++;
   for (const kind of session.struck) figures.faults[kind] = (figures.faults[kind] ?? 0) + 1;

@@ -86,8 +86,8 @@ export class StruckSession {
     return this.#id;
   }
 
-  async remove(): Promise<void> {
-    await this.home.remove();
+  async remove(keep?: string): Promise<void> {
+    await this.home.remove(keep);
     await this.#model.close();
     await this.#temporal?.close();
   }
