@@ -170,7 +170,7 @@ describe.concurrent('a session that closes', () => {
     expect(await closed.eventsOf('input.rejected')).toHaveLength(1);
   });
 
-  test('names the agents of which nothing is left', async () => {
+  test('names the agents of which nothing is left', async ({ onTestFinished }) => {
     const closed = await worker().start({
       script: lines({
         root: [spawn('one'), waitForAll, call('close_agent', { id: 'default-1' }), say('ok')],
@@ -179,6 +179,8 @@ describe.concurrent('a session that closes', () => {
       session: { rollout: true },
       rollouts,
     });
+    // Whatever becomes of this try: there is nothing left to replay.
+    onTestFinished(() => worker().forget(closed.id));
     await closed.untilFinal();
     const { workflowService, options } = worker().client;
     await workflowService.deleteWorkflowExecution({
@@ -193,7 +195,6 @@ describe.concurrent('a session that closes', () => {
       agent_id: closed.idOf('default-1'),
       reason: expect.stringContaining('keeps it no longer'),
     });
-    worker().forget(closed.id);
   });
 });
 
