@@ -8,15 +8,15 @@ import {
   agentSettingsSchema,
   CadreError,
   type ConnectOptions,
+  DEFAULT_ADDRESS,
   DEFAULT_NAMESPACE,
   type Decision,
   type DecisionAnswer,
   type KeyRing,
   newRootId,
-  nobodyAt,
   noteSchema,
   plainText,
-  requireSupportedServer,
+  requireServer,
   sessionSettingsSchema,
   TASK_SHOWN,
 } from '../protocol/index.ts';
@@ -34,7 +34,6 @@ import { startRoot } from './start-workflow.ts';
 import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
 
 const { TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW } = proto.temporal.api.enums.v1.TaskQueueType;
-const DEFAULT_ADDRESS = '127.0.0.1:7233';
 const CONNECT_MS = 5_000;
 /** As the SDK means it to be. gRPC's own 4 MiB are less than a page of a long list, or of a history, may take. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
@@ -197,21 +196,14 @@ export class CadreClient {
 }
 
 /** As `Connection.connect` does it, which asks for the server's information, too, and keeps it to itself. */
-async function connect({ tls, apiKey }: ConnectOptions, address: string): Promise<Connection> {
+function connect({ tls, apiKey }: ConnectOptions, address: string): Promise<Connection> {
   const connection = Connection.lazy({
     address,
     channelArgs: { 'grpc.max_receive_message_length': ANSWER_BYTES_MAX },
     ...(tls === undefined ? {} : { tls }),
     ...(apiKey === undefined ? {} : { apiKey }),
   });
-  try {
-    await connection.withDeadline(Date.now() + CONNECT_MS, async () => {
-      const { serverVersion } = await connection.workflowService.getSystemInfo({});
-      requireSupportedServer(serverVersion, address);
-    });
-    return connection;
-  } catch (error) {
-    await connection.close();
-    throw error instanceof CadreError ? error : nobodyAt(address, error);
-  }
+  return requireServer(connection, address, ({ workflowService }) =>
+    connection.withDeadline(Date.now() + CONNECT_MS, () => workflowService.getSystemInfo({})),
+  );
 }

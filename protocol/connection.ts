@@ -7,12 +7,15 @@ export interface TlsOptions {
   clientCertPair?: { crt: Uint8Array; key: Uint8Array };
 }
 
+/** Where a server is looked for that no address is given of. */
+export const DEFAULT_ADDRESS = '127.0.0.1:7233';
+
 /** The namespace that is meant where none is named. */
 export const DEFAULT_NAMESPACE = 'default';
 
 /** Where Temporal is reached. */
 export interface ConnectOptions {
-  /** `host:port`; default 127.0.0.1:7233. */
+  /** `host:port`; default DEFAULT_ADDRESS. */
   address?: string;
   namespace?: string;
   tls?: boolean | TlsOptions;

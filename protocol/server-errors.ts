@@ -24,13 +24,38 @@ export function noNamespace(details: string, cause?: unknown): CadreError {
   });
 }
 
+/** What connections of clients and of workers have in common. */
+interface Closable {
+  close(): Promise<void>;
+}
+
+/**
+ * Asks a server what it is, before anything else; a connection to one that will not do is closed.
+ *
+ * @param ask the system information of the server at the other end
+ * @throws CadreError `temporal_unreachable` for a server that does not answer, or is too old
+ */
+export async function requireServer<C extends Closable>(
+  connection: C,
+  address: string,
+  ask: (connection: C) => Promise<{ serverVersion?: string | null }>,
+): Promise<C> {
+  try {
+    requireSupportedServer((await ask(connection)).serverVersion, address);
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error instanceof CadreError ? error : nobodyAt(address, error);
+  }
+}
+
 /**
  * A version that cannot be compared is passed: what is offered as a service may call itself as it likes.
  *
  * @param version as the server names it in its system information, such as 1.32.0
  * @throws CadreError `temporal_unreachable` for a server that is too old
  */
-export function requireSupportedServer(version: string | null | undefined, address: string): void {
+function requireSupportedServer(version: string | null | undefined, address: string): void {
   if (version === null || version === undefined || !/^v?\d+\.\d+\.\d+/.test(version)) return;
   if (atLeast(version.replace(/^v/, ''), OLDEST_SUPPORTED_SERVER)) return;
   throw new CadreError(

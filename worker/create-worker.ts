@@ -12,12 +12,13 @@ import { dataConverter } from '../codec/index.ts';
 import {
   CadreError,
   type ConnectOptions,
+  DEFAULT_ADDRESS,
   DEFAULT_NAMESPACE,
   hostQueue,
   modelQueue,
   nobodyAt,
   noNamespace,
-  requireSupportedServer,
+  requireServer,
 } from '../protocol/index.ts';
 import { Rollouts } from '../rollout/rollouts.ts';
 import { runTogether } from './run-together.ts';
@@ -26,7 +27,6 @@ import { Sweeper } from './sweeper.ts';
 import { type CadreWorker, GRACE_MS, type WorkerOptions, type WorkerVersion } from './types.ts';
 import { UNBROKEN, workflowCode } from './workflow-code.ts';
 
-const DEFAULT_ADDRESS = '127.0.0.1:7233';
 /** Heartbeats carry the news of an interrupt, so they must not be held back: with the defaults it took seven seconds. */
 const HEARTBEAT_THROTTLE = '200 milliseconds';
 /** After grace and cancellation, this long until the worker is given up. */
@@ -219,12 +219,5 @@ async function connect(options: ConnectOptions): Promise<NativeConnection> {
   }).catch((error: unknown) => {
     throw nobodyAt(address, error);
   });
-  try {
-    const { serverVersion } = await connection.workflowService.getSystemInfo({});
-    requireSupportedServer(serverVersion, address);
-    return connection;
-  } catch (error) {
-    await connection.close();
-    throw error instanceof CadreError ? error : nobodyAt(address, error);
-  }
+  return requireServer(connection, address, ({ workflowService }) => workflowService.getSystemInfo({}));
 }
