@@ -34,6 +34,7 @@ export * from './server-errors.ts';
 export * from './settings.ts';
 export * from './status.ts';
 export * from './text-length.ts';
+export * from './transcript-handle.ts';
 export * from './usage.ts';
 export * from './versions.ts';
 export * from './views.ts';
