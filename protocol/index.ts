@@ -25,6 +25,7 @@ export * from './model-retry.ts';
 export * from './named.ts';
 export * from './note.ts';
 export * from './orphans.ts';
+export * from './other-version.ts';
 export * from './queues.ts';
 export * from './reasoning-efforts.ts';
 export * from './rehearsal.ts';
