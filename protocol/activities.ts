@@ -129,11 +129,13 @@ export interface RoleRequest {
   allowed_tools?: string[];
   /** A person has allowed the other working directory. */
   approved?: boolean;
+  /** The text of a role that comes with Cadre is wanted, too; that of a file stands in the settings. */
+  with_text?: boolean;
 }
 
 /** The settings of the new agent, or why there can be none. */
 export type RoleAnswer =
-  | { ok: true; settings: AgentSettings; description: string }
+  | { ok: true; settings: AgentSettings; description: string; text?: string }
   | { ok: false; error: ErrorBody; needs_approval?: ApprovalNeed };
 
 /** A call that a person or a program made up (`cadre call`), checked as one of the model's would be. */

@@ -39,7 +39,11 @@ const SUB_AGENTS = `With spawn_agent you can hand out work. It pays for parts th
 const SUB_AGENT_RUNS =
   'subagent_run does one piece of work with a sub-agent of its own and returns what it answered; subagent_list names those that there are, subagent_describe shows one whole. It pays for parts that are independent and large enough to be worth explaining: several runs in one answer go side by side. A sub-agent sees nothing of this conversation, so its task must carry the goal, the places to look, the limits, and what to hand back. Check what matters in its result.';
 
+const SESSIONS =
+  'With agent_open you can hand out work to a session of its own. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A session sees nothing of this conversation unless you fork it: its prompt must carry the goal, the places to look, the limits, and what to hand back. Choose the narrowest type that can do it. Open all that can run side by side in one answer, give those that write separate files to write, and go on with your own part meanwhile. agent_eval returns what a session hands back: SUMMARY, CHANGES, EVIDENCE, RISKS and BLOCKERS; work on from its EVIDENCE, check what its RISKS name, and send it a message where something is missing. A time-out is no failure. Close sessions that you need no more with agent_close.';
+
 const SUBAGENT_TOOLS = ['subagent_run', 'subagent_list', 'subagent_describe'];
+const SESSION_TOOLS = ['agent_open', 'agent_eval', 'agent_close'];
 
 const STYLE =
   'Your last message is the answer. Write it for someone who saw nothing of the work: the result first, then what it rests on and what is left open; short, in plain words, with file names as `path:line`. Say honestly what failed or was not checked. Never answer with an empty message.';
@@ -61,6 +65,7 @@ export function baseInstructions(agent: AgentContext, offered: ReadonlySet<strin
     ...(offered.size > 0 ? [tools.join(' ')] : []),
     ...(offered.has('spawn_agent') ? [SUB_AGENTS] : []),
     ...(SUBAGENT_TOOLS.every((name) => offered.has(name)) ? [SUB_AGENT_RUNS] : []),
+    ...(SESSION_TOOLS.every((name) => offered.has(name)) ? [SESSIONS] : []),
     STYLE,
   ].join('\n\n');
 }

@@ -15,7 +15,7 @@ import type { SpawnRequest } from './spawn-request.ts';
 export async function effectiveSettings(
   agent: AgentState,
   request: SpawnRequest,
-): Promise<{ settings: AgentSettings; description: string }> {
+): Promise<{ settings: AgentSettings; description: string; text?: string }> {
   const asked: RoleRequest = {
     session_id: agent.identity.session_id,
     inherited: agent.settings,
@@ -24,22 +24,33 @@ export async function effectiveSettings(
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
     ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
+    ...(request.allowedTools === undefined ? {} : { allowed_tools: request.allowedTools }),
+    ...(request.forkContext === true ? { with_text: true } : {}),
   };
   const answer = await allowedAnswer(agent, asked, request.callId);
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') missApproval(agent, request.callId);
     throw new Refused(answer.error);
   }
-  const { settings, description } = answer;
+  const { settings, description, text } = answer;
   const limits = { ...settings.limits };
   limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
   limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
   limits.max_tokens = tighter(limits.max_tokens, limits.max_child_tokens);
-  const { presented: _, task_in_instructions: __, ...own } = settings;
+  if (request.maxLevelsBelow !== undefined) {
+    const deepest = agent.identity.depth + 1 + request.maxLevelsBelow;
+    limits.max_depth = Math.min(limits.max_depth, deepest);
+  }
+  const { presented: _, task_in_instructions: __, result_sections: ___, ...own } = settings;
   const task = request.taskInInstructions === true ? { task_in_instructions: true } : {};
+  const sections = request.resultSections === true ? { result_sections: true } : {};
   const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
-  return { settings: { ...own, limits, ...task, ...presented }, description };
+  return {
+    settings: { ...own, limits, ...task, ...sections, ...presented },
+    description,
+    ...(text === undefined ? {} : { text }),
+  };
 }
 
 /** Asks a person where the call needs it, and what the role makes of it then. */
