@@ -1,5 +1,6 @@
 import { collabDialect } from './collab.ts';
 import type { DialectTools } from './dialect-tools.ts';
+import { mailboxDialect } from './mailbox.ts';
 import { namedDialect } from './named.ts';
 import type { Dialect } from './settings.ts';
 
@@ -7,6 +8,7 @@ import type { Dialect } from './settings.ts';
 export const DIALECT_TOOLS: Readonly<Partial<Record<Dialect, DialectTools>>> = {
   collab: collabDialect,
   named: namedDialect,
+  mailbox: mailboxDialect,
 };
 
 /** Those that may be chosen, by name. */

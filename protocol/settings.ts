@@ -127,6 +127,8 @@ export const agentSettingsSchema = z.strictObject({
     .optional(),
   /** Its instructions end with its task, the first message that it has got. No child inherits this. */
   task_in_instructions: z.boolean().optional(),
+  /** It was opened as a helper: its instructions hold guidance on its scope. No child inherits this. */
+  scoped: z.boolean().optional(),
   model: z.string().min(1),
   /** The model was named for this very root: it goes before that of its role. */
   model_named: z.literal(true).optional(),

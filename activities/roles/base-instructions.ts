@@ -1,4 +1,5 @@
 import type { AgentContext, SandboxMode } from '../../protocol/index.ts';
+import { canPlanAndDelegate } from '../tools/plan-first.ts';
 
 const SANDBOX: Readonly<Record<SandboxMode, string>> = {
   'read-only': 'Commands may read everything and change nothing; there is no network.',
@@ -39,7 +40,21 @@ const SUB_AGENTS = `With spawn_agent you can hand out work. It pays for parts th
 const SUB_AGENT_RUNS =
   'subagent_run does one piece of work with a sub-agent of its own and returns what it answered; subagent_list names those that there are, subagent_describe shows one whole. It pays for parts that are independent and large enough to be worth explaining: several runs in one answer go side by side. A sub-agent sees nothing of this conversation, so its task must carry the goal, the places to look, the limits, and what to hand back. Check what matters in its result.';
 
+const MAILBOX_TOOLS = [
+  'subagent_open',
+  'subagent_reply',
+  'subagent_mailbox',
+  'subagent_read',
+  'subagent_end',
+];
+
 const SUBAGENT_TOOLS = ['subagent_run', 'subagent_list', 'subagent_describe'];
+
+const SUB_AGENT_MAIL =
+  'With subagent_open you open a sub-agent for a goal, with subagent_reply you give it messages; each is answered in a turn of its own. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A sub-agent sees nothing of this conversation: goal and message must carry the places to look, the limits, and what to hand back. To have several work side by side, open them all, send each its message with mode nonblocking, and go on with your own part; a notice tells when a reply has come, subagent_mailbox lists and subagent_read reads what there is. A blocking reply that does not come in time is no failure: it comes as mail. Check what matters in the replies, and end those that you need no more with subagent_end.';
+
+const PLAN_FIRST =
+  'Before you hand out work for the first time, write down with update_plan who is to do what, in a step of its own: until there is a plan, nothing can be handed out.';
 
 const STYLE =
   'Your last message is the answer. Write it for someone who saw nothing of the work: the result first, then what it rests on and what is left open; short, in plain words, with file names as `path:line`. Say honestly what failed or was not checked. Never answer with an empty message.';
@@ -61,6 +76,8 @@ export function baseInstructions(agent: AgentContext, offered: ReadonlySet<strin
     ...(offered.size > 0 ? [tools.join(' ')] : []),
     ...(offered.has('spawn_agent') ? [SUB_AGENTS] : []),
     ...(SUBAGENT_TOOLS.every((name) => offered.has(name)) ? [SUB_AGENT_RUNS] : []),
+    ...(MAILBOX_TOOLS.every((name) => offered.has(name)) ? [SUB_AGENT_MAIL] : []),
+    ...(settings.limits.plan_first && canPlanAndDelegate(offered) ? [PLAN_FIRST] : []),
     STYLE,
   ].join('\n\n');
 }

@@ -1,8 +1,9 @@
 import { collab } from './collab.ts';
 import type { Dialect } from './dialect.ts';
+import { mailbox } from './mailbox.ts';
 import { named } from './named.ts';
 
-const DIALECTS: readonly Dialect[] = [collab, named];
+const DIALECTS: readonly Dialect[] = [collab, named, mailbox];
 
 /** By tool: which of them an agent may call was decided when its call was planned. */
 const BY_TOOL: ReadonlyMap<string, Dialect> = new Map(

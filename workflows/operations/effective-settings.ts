@@ -1,4 +1,4 @@
-import type { AgentSettings, ApprovalNeed, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
+import type { ApprovalNeed, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
 import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import { askApproval, missApproval } from './approval.ts';
@@ -15,7 +15,7 @@ import type { SpawnRequest } from './spawn-request.ts';
 export async function effectiveSettings(
   agent: AgentState,
   request: SpawnRequest,
-): Promise<{ settings: AgentSettings; description: string }> {
+): Promise<Pick<Extract<RoleAnswer, { ok: true }>, 'settings' | 'description' | 'rollout_path'>> {
   const asked: RoleRequest = {
     session_id: agent.identity.session_id,
     inherited: agent.settings,
@@ -24,22 +24,32 @@ export async function effectiveSettings(
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
     ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
+    ...(request.sandboxMode === undefined ? {} : { sandbox_mode: request.sandboxMode }),
+    ...(request.approvalPolicy === undefined ? {} : { approval_policy: request.approvalPolicy }),
   };
   const answer = await allowedAnswer(agent, asked, request.callId);
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') missApproval(agent, request.callId);
     throw new Refused(answer.error);
   }
-  const { settings, description } = answer;
+  const { settings, description, rollout_path } = answer;
   const limits = { ...settings.limits };
   limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
   limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
   limits.max_tokens = tighter(limits.max_tokens, limits.max_child_tokens);
-  const { presented: _, task_in_instructions: __, ...own } = settings;
+  const { presented: _, task_in_instructions: __, scoped: ___, ...own } = settings;
   const task = request.taskInInstructions === true ? { task_in_instructions: true } : {};
   const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
-  return { settings: { ...own, limits, ...task, ...presented }, description };
+  const told = {
+    ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
+    ...(request.opened === true ? { scoped: true } : {}),
+  };
+  return {
+    settings: { ...own, limits, ...task, ...told, ...presented },
+    description,
+    ...(rollout_path === undefined ? {} : { rollout_path }),
+  };
 }
 
 /** Asks a person where the call needs it, and what the role makes of it then. */

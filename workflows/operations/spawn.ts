@@ -27,8 +27,12 @@ import { LeftBehind, uncut } from './uncut.ts';
 
 export interface SpawnResult {
   id: AgentId;
+  /** What it has come to be. */
+  settings: AgentSettings;
   /** How many items of this agent's conversation the new one starts with; undefined when it starts afresh. */
   itemsCarried?: number;
+  /** Where the rollout of the session goes; undefined where none is written. */
+  rolloutPath?: string;
 }
 
 /** Starts a sub-agent and answers with its id as soon as it exists; never waits for its work. */
@@ -87,7 +91,7 @@ async function start(
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
-  const { settings, description } = await effectiveSettings(agent, request);
+  const { settings, description, rollout_path: rolloutPath } = await effectiveSettings(agent, request);
   // Numbers follow the calls of an answer, whichever of their roles is read first.
   await agent.spawnLine.turnOf(request.callId);
   const id = chooseId(agent, settings.role, request.name);
@@ -108,7 +112,7 @@ async function start(
   // From the reservation on nothing may be cut in two; it takes a few milliseconds.
   return uncut(agent, `The start of ${id}`, async () => {
     if (agent.closing !== undefined) throw closing(agent);
-    const view = firstView(identity, settings, note);
+    const view = firstView(identity, settings, note, request.opened);
     const answer = await reserveForSpawn(agent, view, limits.when_full === 'queue');
     if (answer === undefined) {
       cancelSpawn(agent, id);
@@ -121,7 +125,9 @@ async function start(
       settings,
       ...(note === undefined ? {} : { note }),
       input: { id: agent.nextId('inputs'), content: request.content, from: agent.id },
-      slot: answer.outcome,
+      ...(request.opened === true ? { opened: true } : {}),
+      // One that has none yet asks for it with its first turn.
+      ...(request.opened === true && answer.outcome === 'granted' ? {} : { slot: answer.outcome }),
       ...(restore === undefined ? {} : { restore }),
     };
     try {
@@ -134,7 +140,12 @@ async function start(
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
     tell(id, settings);
-    return restore?.kind === 'fork' ? { id, itemsCarried: restore.to } : { id };
+    return {
+      id,
+      settings,
+      ...(rolloutPath === undefined ? {} : { rolloutPath }),
+      ...(restore?.kind === 'fork' ? { itemsCarried: restore.to } : {}),
+    };
   });
 }
 
