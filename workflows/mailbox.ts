@@ -174,12 +174,12 @@ export class Mailbox {
   }
 
   get(mailId: string): MailItem | undefined {
-    return this.#received.find((mail) => mail.mail_id === mailId);
+    const mail = this.#received.find((mail) => mail.mail_id === mailId);
+    return mail === undefined ? undefined : { ...mail };
   }
 
   markRead(mailId: string): void {
-    const mail = this.get(mailId);
-    if (mail !== undefined) mail.unread = false;
+    for (const mail of this.#received) if (mail.mail_id === mailId) mail.unread = false;
   }
 
   /** The newest first. */
@@ -188,6 +188,7 @@ export class Mailbox {
     return this.#received
       .filter((mail) => subagent === undefined || mail.subagent_id === subagent)
       .filter((mail) => !onlyUnread || mail.unread)
+      .map((mail) => ({ ...mail }))
       .toReversed();
   }
 

@@ -45,6 +45,33 @@ describe.concurrent('the mailbox', () => {
     expect(lastOutput(items, 'subagent_end').error).toMatchObject({ code: 'agent_not_found' });
   });
 
+  test('is listed as it is before it is read in the same answer', async () => {
+    const session = await worker().start({
+      script: lines({
+        root: [
+          open(),
+          post('x'),
+          ask('y'),
+          {
+            calls: [
+              { name: 'subagent_mailbox', args: {} },
+              { name: 'subagent_read', args: { mail_id: 'mail-1' } },
+              { name: 'subagent_mailbox', args: {} },
+            ],
+          },
+          say('ok'),
+        ],
+        [ONE]: [say('1'), say('2')],
+      }),
+    });
+    await session.untilFinal();
+    const boxes = outputs(await session.items(), 'subagent_mailbox');
+    expect(boxes.map((box) => box.items.map((mail: { unread: boolean }) => mail.unread))).toEqual([
+      [false, true],
+      [false, false],
+    ]);
+  });
+
   test('a body that is too long for a conversation is cut when it is read, and stored whole', async () => {
     const long = `${'x'.repeat(30_000)}the middle${'y'.repeat(30_000)}`;
     const session = await worker().start({

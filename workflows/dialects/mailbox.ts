@@ -91,7 +91,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
 /** The mailbox vocabulary. */
 export const mailbox: Dialect = {
   tools,
-  sideBySide: ['subagent_open', 'subagent_reply', 'subagent_mailbox', 'subagent_read'],
+  sideBySide: ['subagent_open', 'subagent_reply'],
   refusal: (error: ErrorBody) => {
     const hint = HINTS[error.code];
     return hint === undefined ? error : { ...error, hint };

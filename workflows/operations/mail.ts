@@ -24,9 +24,8 @@ export function readMail(agent: AgentState, mailId: string, peek: boolean): Mail
   const { mailbox } = agent;
   const mail = mailbox.get(mailId);
   if (mail === undefined) throw notFound(agent, mailId);
-  const read = { ...mail };
   if (!peek) mailbox.markRead(mailId);
-  return read;
+  return mail;
 }
 
 function notFound({ mailbox }: AgentState, mailId: string): Refused {
