@@ -23,6 +23,7 @@ import { createFindClosedAgent } from './restore/find-closed-agent.ts';
 import { createReadItems, createReadSnapshot } from './restore/read-run.ts';
 import { instructionsFor } from './roles/instructions.ts';
 import { createResolveRole } from './roles/resolve-role.ts';
+import { createArchiveAgent } from './rollout/archive-agent.ts';
 import { createWriteRollout } from './rollout/write-rollout.ts';
 import { CachedSessionStore } from './session-store.ts';
 import { terminateAgents } from './terminate-agents.ts';
@@ -56,6 +57,7 @@ export function createActivities(deps: ActivityDeps) {
   const sessions = new CachedSessionStore(deps.readSession);
   const settings = new AgentSettingsStore(deps.readAgentSettings);
   const providers = new ModelProviders(deps.environment);
+  const rollouts = deps.writesRollouts ? deps.rollouts : undefined;
 
   const withSettings =
     <R extends { agent: AgentContext }, A>(run: (request: R) => Promise<A>) =>
@@ -88,6 +90,7 @@ export function createActivities(deps: ActivityDeps) {
     ),
     resolve_role: createResolveRole({
       sessions,
+      rolloutPath: (session) => rollouts?.pathToWrite(session),
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),
@@ -96,7 +99,8 @@ export function createActivities(deps: ActivityDeps) {
     find_closed_agent: createFindClosedAgent(deps.client, deps),
     find_ended: findEnded(deps.client),
     store_outputs: createStoreOutputs(deps.stateDir),
-    write_rollout: createWriteRollout(deps.client, deps.writesRollouts ? deps.rollouts : undefined),
+    write_rollout: createWriteRollout(deps.client, rollouts),
+    archive_agent: createArchiveAgent(deps.client, { ...deps, sessions }),
   };
   return {
     ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),

@@ -27,6 +27,8 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   approval_not_found: '`cadre approvals` lists those that are open.',
   role_not_found: '`cadre agents` lists the roles.',
   invalid_arguments: 'Mend what the message names, and try again.',
+  mail_not_found: 'The hint names the mail that there is.',
+  plan_missing: 'Make a plan first, or switch agents.plan_first off.',
   unknown_tool: '`cadre agents show ROLE` tells which tools a role has.',
   tool_not_allowed: '`cadre agents show ROLE` tells which tools a role has.',
   tool_failed: 'The message says what the tool has answered.',

@@ -12,8 +12,8 @@ import type {
   SnapshotAnswer,
   SnapshotRequest,
 } from './restore.ts';
-import type { RolloutAnswer, RolloutRequest } from './rollout.ts';
-import type { AgentSettings } from './settings.ts';
+import type { ArchiveAnswer, ArchiveRequest, RolloutAnswer, RolloutRequest } from './rollout.ts';
+import type { AgentSettings, ApprovalPolicy, SandboxMode } from './settings.ts';
 import type { Usage } from './usage.ts';
 
 /** Where a conversation is found, and the proof that what was found is it. */
@@ -34,6 +34,8 @@ export interface AgentContext {
   depth: number;
   turn: number;
   step: number;
+  /** It has to make a plan before it hands out work (`plan_first`), and has made none. */
+  plan_due?: true;
   settings: AgentSettings;
 }
 
@@ -125,6 +127,9 @@ export interface RoleRequest {
   model?: string;
   reasoning_effort?: string;
   working_directory?: string;
+  /** What the call asks for, never looser than what is inherited. */
+  sandbox_mode?: SandboxMode;
+  approval_policy?: ApprovalPolicy;
   /** The tools that the call allows, of those that the role leaves. */
   allowed_tools?: string[];
   /** A person has allowed the other working directory. */
@@ -135,7 +140,15 @@ export interface RoleRequest {
 
 /** The settings of the new agent, or why there can be none. */
 export type RoleAnswer =
-  | { ok: true; settings: AgentSettings; description: string; text?: string }
+  | {
+      ok: true;
+      settings: AgentSettings;
+      description: string;
+      /** What a built-in role says, where it was asked for. */
+      text?: string;
+      /** Where the rollout of the session goes when it closes; absent where none is written. */
+      rollout_path?: string;
+    }
   | { ok: false; error: ErrorBody; needs_approval?: ApprovalNeed };
 
 /** A call that a person or a program made up (`cadre call`), checked as one of the model's would be. */
@@ -189,5 +202,6 @@ export interface CoreActivities {
   find_closed_agent(request: ClosedAgentRequest): Promise<ClosedAgentAnswer>;
   find_ended(request: EndedRequest): Promise<EndedAnswer>;
   store_outputs(request: StoreRequest): Promise<StoreAnswer>;
+  archive_agent(request: ArchiveRequest): Promise<ArchiveAnswer>;
   write_rollout(request: RolloutRequest): Promise<RolloutAnswer>;
 }

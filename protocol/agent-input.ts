@@ -17,6 +17,8 @@ export interface AgentInput<Carry = unknown> {
   note?: string;
   /** The first input; an agent that is resumed or forked may start without one. */
   input?: { id: string; content: ContentPart[]; from?: string };
+  /** It starts no turn: its first input waits for the next one, and is delivered before it. */
+  opened?: true;
   /** Read by the agent itself before anything else. */
   restore?: Restore;
   /** Whether whoever spawned it has got the slot for its first turn, or only a place in the queue. */

@@ -88,6 +88,7 @@ export const collabTools: readonly OperationTool[] = [
     description:
       'Starts a sub-agent that works on a task of its own beside you. Answers with its id at once; use wait for the result. Close it when you need it no more.',
     parameters: spawnAgentArguments,
+    delegates: true,
   },
   {
     name: 'send_input',

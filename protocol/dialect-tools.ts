@@ -5,6 +5,8 @@ export interface OperationTool {
   name: string;
   description: string;
   parameters: z.ZodType;
+  /** It hands out work: where `plan_first` asks for it, a plan has to be made before. */
+  delegates?: true;
   /** What a call works on, in a few words, for people who watch; default: whom, and with which words. */
   summary?: (args: unknown) => string;
 }

@@ -1,5 +1,6 @@
 import { collabDialect } from './collab.ts';
 import type { DialectTools } from './dialect-tools.ts';
+import { mailboxDialect } from './mailbox.ts';
 import { namedDialect } from './named.ts';
 import { sessionsDialect } from './sessions.ts';
 import type { Dialect } from './settings.ts';
@@ -9,6 +10,7 @@ export const DIALECT_TOOLS: Readonly<Partial<Record<Dialect, DialectTools>>> = {
   collab: collabDialect,
   named: namedDialect,
   sessions: sessionsDialect,
+  mailbox: mailboxDialect,
 };
 
 /** Those that may be chosen, by name. */

@@ -23,6 +23,8 @@ export const ERROR_CODES = [
   'approval_unavailable',
   'approval_denied',
   'approval_not_found',
+  'mail_not_found',
+  'plan_missing',
   'role_not_found',
   'invalid_arguments',
   'unknown_tool',

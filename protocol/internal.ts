@@ -5,6 +5,7 @@ import { ERROR_CODES, type ErrorBody } from './errors.ts';
 import { type AgentId, agentIdSchema } from './ids.ts';
 import { noteSchema } from './note.ts';
 import { type Status, statusSchema } from './status.ts';
+import type { Usage } from './usage.ts';
 import type { AgentView } from './views.ts';
 
 /** How a turn came to its end; the agent itself may be on its way to the next one by then, or closed. */
@@ -14,6 +15,8 @@ export interface EndedTurn {
   /** Left out where the view beside it says it. */
   message?: string;
   duration_ms: number;
+  /** What the model took in this turn; absent where that is not known. */
+  usage?: Usage;
   /** It was interrupted since its parent was, which knows: that is no reason for the parent to go on. */
   along?: true;
 }
@@ -36,7 +39,10 @@ export interface Report {
 
 /** What a descendant asks of the root's slot ledger. */
 export type SlotRequest =
-  /** The right to work for `agent_id`; the answer goes to `from`. `spawn` holds the view of an agent to be started. */
+  /**
+   * The right to work for `agent_id`; the answer goes to `from`. `spawn` holds the view of an agent to be started, which
+   * works at once, unless its view says that it is idle.
+   */
   | {
       kind: 'reserve';
       request_id: string;
@@ -137,6 +143,13 @@ export type Mail =
   | { type: 'list_answer'; answer: ListAnswer }
   | { type: 'note'; note: string };
 
+const usage = z.looseObject({
+  input_tokens: z.number(),
+  cached_input_tokens: z.number(),
+  output_tokens: z.number(),
+  reasoning_tokens: z.number(),
+  total_tokens: z.number(),
+});
 /** All that an agent relies on in what it is told of another one. */
 const viewShape = z.looseObject({
   agent_id: agentIdSchema,
@@ -152,13 +165,7 @@ const viewShape = z.looseObject({
   role: z.string(),
   model: z.string(),
   source: z.looseObject({ kind: z.string() }),
-  usage: z.looseObject({
-    input_tokens: z.number(),
-    cached_input_tokens: z.number(),
-    output_tokens: z.number(),
-    reasoning_tokens: z.number(),
-    total_tokens: z.number(),
-  }),
+  usage,
   children: z.array(agentIdSchema),
   status_since: z.iso.datetime(),
   updated_at: z.iso.datetime(),
@@ -169,6 +176,7 @@ const endedTurn: z.ZodType<EndedTurn> = z.looseObject({
   status: z.enum(['completed', 'errored', 'interrupted']),
   message: z.string().optional(),
   duration_ms: z.number(),
+  usage: usage.optional(),
   along: z.literal(true).optional(),
 });
 const report: z.ZodType<Report> = z.looseObject({

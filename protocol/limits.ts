@@ -23,5 +23,9 @@ export const limitsSchema = z.strictObject({
   tool_output_limit: count(1_000_000).default(10_000).describe('Tokens; longer output is cut in the middle'),
   interrupt_descendants: z.boolean().default(true),
   wake_parent: z.boolean().default(false),
+  plan_first: z
+    .boolean()
+    .default(false)
+    .describe('Before it first hands out work, an agent has to make a plan (update_plan)'),
 });
 export type Limits = z.infer<typeof limitsSchema>;

@@ -39,6 +39,10 @@ export const sendInputSchema = z
     message: messageTextSchema.optional(),
     items: messagePartsSchema.optional(),
     interrupt: z.boolean().optional().describe('Stop the running turn first'),
+    own_turn: z
+      .boolean()
+      .optional()
+      .describe('Where a turn is running, wait for its end, and begin one instead of joining it'),
     from: boundedText(AGENT_ID_MAX).optional().describe('The agent that sends it; a person leaves this out'),
     id: boundedText(NAMED_ID_MAX)
       .min(1)

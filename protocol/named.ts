@@ -30,6 +30,7 @@ const namedTools: readonly OperationTool[] = [
     description:
       'Runs a sub-agent on a task and waits for its result: {agent_name, task, success, output, error?}. Several of one answer run side by side.',
     parameters: subagentRunArguments,
+    delegates: true,
     summary: (args) => {
       const { name, task } = args as SubagentRunArguments;
       return `${name} ${task}`;

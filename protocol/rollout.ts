@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ErrorBody } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type AgentId, agentIdSchema } from './ids.ts';
 import type { Item } from './items.ts';
@@ -84,6 +85,16 @@ export const rolloutStateSchema = z.looseObject({
     })
     .optional(),
   step: z.looseObject({ plans: records, outputs: records, parked: z.array(z.unknown()) }).optional(),
+  /** Absent where it has none. */
+  mailbox: z
+    .looseObject({
+      sent: z.int(),
+      awaited: z.array(
+        z.looseObject({ mail_id: z.string(), subagent_id: agentIdSchema, input_id: z.string() }),
+      ),
+      received: z.array(z.looseObject({ mail_id: z.string(), subagent_id: agentIdSchema, body: z.string() })),
+    })
+    .optional(),
   orders: records,
   verdicts: records,
   operations: z.array(z.unknown()),
@@ -267,3 +278,17 @@ export interface RolloutRequest {
 export interface RolloutAnswer {
   written: boolean;
 }
+
+/** Activity `archive_agent`: an agent that has closed, with all below it, into a file of its own. */
+export interface ArchiveRequest {
+  session_id: z.infer<typeof agentIdSchema>;
+  agent_id: z.infer<typeof agentIdSchema>;
+  /** Whoever asks for it: what it may write, and where from. */
+  writer: Pick<z.infer<typeof agentSettingsSchema>, 'working_directory' | 'sandbox_mode'>;
+  /** A file that does not exist yet, or a folder; default: beside the rollouts. */
+  archive_to?: string;
+  /** Nothing is written: could it be? */
+  only_check?: true;
+}
+/** Null where the worker, or the session, leaves no rollouts and the call names no place. */
+export type ArchiveAnswer = { ok: true; path: string | null } | { ok: false; error: ErrorBody };

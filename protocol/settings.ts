@@ -129,6 +129,8 @@ export const agentSettingsSchema = z.strictObject({
   task_in_instructions: z.boolean().optional(),
   /** It is to hand back its results in sections (`result-sections.ts`). No child inherits this. */
   result_sections: z.boolean().optional(),
+  /** It was opened as a helper: its instructions hold guidance on its scope. No child inherits this. */
+  scoped: z.boolean().optional(),
   model: z.string().min(1),
   /** The model was named for this very root: it goes before that of its role. */
   model_named: z.literal(true).optional(),

@@ -24,3 +24,13 @@ export function addUsage(a: Usage, b: Usage): Usage {
     total_tokens: a.total_tokens + b.total_tokens,
   };
 }
+
+export function subtractUsage(a: Usage, b: Usage): Usage {
+  return {
+    input_tokens: a.input_tokens - b.input_tokens,
+    cached_input_tokens: a.cached_input_tokens - b.cached_input_tokens,
+    output_tokens: a.output_tokens - b.output_tokens,
+    reasoning_tokens: a.reasoning_tokens - b.reasoning_tokens,
+    total_tokens: a.total_tokens - b.total_tokens,
+  };
+}

@@ -16,6 +16,8 @@ export interface AgentView {
   is_final: boolean;
   /** Takes no input until resumed. */
   closed: boolean;
+  /** It was opened, has nothing to do yet, and does nothing until it gets input. */
+  idle?: boolean;
   /** Waiting for a slot. */
   queued?: boolean;
   waiting_for?: WaitingFor;

@@ -8,6 +8,7 @@ import {
   type Item,
   type ItemsPage,
   type ItemsQuery,
+  isBelow,
   isUnreplayable,
   LARGE_PAGE_BYTES,
   parentOf,
@@ -32,6 +33,8 @@ export interface CollectOptions {
   stateDir: string;
   /** An earlier rollout of the session: it may hold what Temporal keeps no longer. */
   earlier: Rollout | undefined;
+  /** Of this agent and all below it alone. */
+  only?: AgentId;
 }
 
 /** So many agents are asked before it is their turn: each of them has to be replayed to answer. */
@@ -60,12 +63,13 @@ interface Untold {
  * @throws CadreError `agent_not_found` where neither has its root; `no_worker` where its root cannot be replayed
  */
 export async function* collect(options: CollectOptions): AsyncGenerator<RolloutBody> {
-  const { session, runs, earlier, stateDir } = options;
+  const { session, runs, earlier, stateDir, only } = options;
   const root = await find(runs, session, earlier);
   if (!('snapshot' in root) && earlier?.agent(session) === undefined) {
     throw new CadreError('agent_not_found', `There is no session ${session}, and no rollout of it.`);
   }
-  const agents = await agentsOf(runs, session, root, earlier);
+  const all = await agentsOf(runs, session, root, earlier);
+  const agents = only === undefined ? all : all.filter((id) => id === only || isBelow(id, only));
   const handles = new Set<string>();
   const note = (line: RolloutBody): RolloutBody => {
     if (line.type === 'item' || line.type === 'replaced')

@@ -25,6 +25,8 @@ export interface RolloutPlaces {
 
 /** The rollouts that were read last. */
 const OPEN_KEPT = 8;
+/** The folder of what was archived while its session went on. */
+const ARCHIVES = 'archives';
 /** The end of the name of one that cannot be read. */
 const BROKEN = '.broken';
 
@@ -39,7 +41,7 @@ export class Rollouts {
   readonly #own: string;
   /** Where they are looked for; the first one is written to. */
   readonly folders: readonly string[];
-  readonly #keys: KeyRing | undefined;
+  readonly keys: KeyRing | undefined;
   /** By path, with what the file was like. */
   readonly #open = new Map<string, { stamp: string; rollout: Rollout }>();
 
@@ -48,7 +50,17 @@ export class Rollouts {
     this.stateDir = stateDir;
     this.#own = own;
     this.folders = directory === undefined || directory === own ? [own] : [directory, own];
-    this.#keys = keys;
+    this.keys = keys;
+  }
+
+  /** Where agents of a session are archived that are ended before it. */
+  archivesOf(session: SessionId): string {
+    return join(this.folders[0] ?? this.#own, ARCHIVES, session);
+  }
+
+  /** Where `write` puts the rollout of a session. */
+  pathToWrite(session: SessionId): string | undefined {
+    return this.#paths(session)[0];
   }
 
   /** Where the rollout of a session lies; undefined where there is none. */
@@ -82,7 +94,7 @@ export class Rollouts {
     const stamp = `${mtimeMs} ${size} ${ino}`;
     const known = this.#open.get(path);
     this.#open.delete(path);
-    const rollout = known?.stamp === stamp ? known.rollout : await Rollout.open(path, this.#keys);
+    const rollout = known?.stamp === stamp ? known.rollout : await Rollout.open(path, this.keys);
     this.#open.set(path, { stamp, rollout });
     for (const oldest of this.#open.keys()) if (this.#open.size > OPEN_KEPT) this.#open.delete(oldest);
     if (rollout.header.session_id === session) return rollout;
@@ -98,7 +110,7 @@ export class Rollouts {
     body: AsyncIterable<RolloutBody>,
     path = this.#paths(header.session_id)[0] ?? '',
   ): Promise<string> {
-    await writeLines(path, rolloutText(header, body, this.#keys));
+    await writeLines(path, rolloutText(header, body, this.keys));
     return path;
   }
 
@@ -118,7 +130,7 @@ export class Rollouts {
     }
   }
 
-  /** Also what was set aside. Returns whether there was one. */
+  /** Also what was set aside, and what was archived. Returns whether there was one. */
   async remove(session: SessionId): Promise<boolean> {
     const found = this.pathsOf(session);
     for (const folder of this.folders) {
@@ -128,6 +140,9 @@ export class Rollouts {
       }
     }
     for (const path of found) await rm(path, { force: true });
+    for (const folder of this.folders) {
+      await rm(join(folder, ARCHIVES, session), { recursive: true, force: true });
+    }
     return found.length > 0;
   }
 

@@ -10,6 +10,8 @@ import { counted } from '../protocol/counted.ts';
 import { ERROR_CODES } from '../protocol/errors.ts';
 import type {
   AgentSettings,
+  ArchiveAnswer,
+  ArchiveRequest,
   ClosedAgentAnswer,
   ClosedAgentRequest,
   EndedAnswer,
@@ -166,6 +168,17 @@ export function writeRollout(request: RolloutRequest): Promise<RolloutAnswer> {
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { maximumAttempts: 3 },
     summary: 'write the rollout',
+  });
+}
+
+/** Tried again it finds what it has written. */
+export function archiveAgent(request: ArchiveRequest): Promise<ArchiveAnswer> {
+  return scheduleActivity<ArchiveAnswer>('archive_agent', [request], {
+    startToCloseTimeout: '5 minutes',
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 3 },
+    summary: `archive ${request.agent_id}`,
   });
 }
 

@@ -30,6 +30,7 @@ import { Children } from './children.ts';
 import { Conversation } from './conversation.ts';
 import { EventLog } from './event-log.ts';
 import { Inbox } from './inbox.ts';
+import { Mailbox } from './mailbox.ts';
 import type { Order } from './order.ts';
 import { Outbox } from './outbox.ts';
 import { Outcomes } from './outcomes.ts';
@@ -65,6 +66,8 @@ export class AgentState {
   readonly conversation: Conversation;
   readonly inbox: Inbox;
   readonly children: Children;
+  /** What its sub-agents have answered, and are to answer. */
+  readonly mailbox: Mailbox;
   readonly events: EventLog;
   readonly standing: Standing;
   /** At the root only. */
@@ -128,6 +131,7 @@ export class AgentState {
     this.conversation = new Conversation(carry?.conversation);
     this.inbox = new Inbox(carry?.inbox);
     this.children = new Children(carry?.children, identity.parent_id !== undefined);
+    this.mailbox = new Mailbox(carry?.mailbox);
     this.events = new EventLog(identity.agent_id, identity.session_id, carry?.events);
     this.standing = new Standing(Date.now(), carry?.standing);
     this.verdicts = new Requests(carry?.verdicts);
@@ -152,6 +156,7 @@ export class AgentState {
     const held = this.inbox.hold();
     this.orders.splice(0);
     this.operations.giveUp();
+    this.mailbox.giveUp(now);
     // What had its output by then has it; the others are left without.
     this.conversation.append(...(this.step?.outputs ?? []));
     this.step = undefined;
@@ -224,8 +229,15 @@ export class AgentState {
       depth: this.identity.depth,
       turn: this.standing.turn,
       step: this.standing.step,
+      ...(this.#isPlanDue ? { plan_due: true } : {}),
       ...(sent ? {} : { settings: this.settings }),
     };
+  }
+
+  /** Before the first agent that it starts. */
+  get #isPlanDue(): boolean {
+    const { limits } = this.settings;
+    return limits.plan_first && this.standing.plan.length === 0 && this.children.ids.length === 0;
   }
 
   /** How this agent stands, under the number of its newest report. */
@@ -306,6 +318,7 @@ export class AgentState {
       verdicts: this.verdicts.carry,
       counters: this.#counters,
       ...(this.step === undefined ? {} : { step: this.step.carry }),
+      ...(this.mailbox.isEmpty ? {} : { mailbox: this.mailbox.carry }),
       ...(this.#resumedAt === undefined ? {} : { resumed_at: this.#resumedAt }),
       ...(this.tree === undefined ? {} : { tree: this.tree.carry }),
     };

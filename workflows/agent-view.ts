@@ -18,6 +18,7 @@ export function viewOf(agent: AgentState): AgentView {
     ...(about || standing.message === undefined ? {} : { message: standing.message }),
     is_final: standing.isFinal && !about,
     closed: standing.closed,
+    ...(isIdle(agent) ? { idle: true } : {}),
     ...(standing.queued || about ? { queued: true } : {}),
     ...(waitingFor === undefined ? {} : { waiting_for: waitingFor }),
     ...(standing.currentTool === undefined ? {} : { current_tool: standing.currentTool }),
@@ -31,11 +32,22 @@ export function viewOf(agent: AgentState): AgentView {
   };
 }
 
-/** How an agent stands that is about to start. */
+/** It has had no turn, and none is about to begin. */
+function isIdle({ standing, inbox, running, closing }: AgentState): boolean {
+  if (standing.status !== 'pending_init' || standing.queued) return false;
+  return !inbox.hasInput && running === undefined && closing === undefined;
+}
+
+/**
+ * How an agent stands that is about to start.
+ *
+ * @param opened it starts no turn
+ */
 export function firstView(
   identity: AgentIdentity,
   settings: AgentSettings,
   note: string | undefined,
+  opened = false,
 ): AgentView {
   const at = new Date(Date.now()).toISOString();
   return {
@@ -44,6 +56,7 @@ export function firstView(
     status: 'pending_init',
     is_final: false,
     closed: false,
+    ...(opened ? { idle: true } : {}),
     turn: 0,
     step: 0,
     usage: noUsage,

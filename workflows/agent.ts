@@ -49,7 +49,9 @@ export async function agent(input: AgentInput<AgentCarry>): Promise<AgentResult>
     if (past.carry === undefined && input.restore === undefined && self.isRoot) {
       await applyRole(self, surface);
     }
-    if (input.restore?.kind === 'resume' && input.slot === 'queued') await standInLine(self);
+    const comesUpIdle =
+      input.restore?.kind === 'resume' || (input.opened === true && past.carry === undefined);
+    if (comesUpIdle && input.slot === 'queued') await standInLine(self);
     while (self.closing === undefined || self.standing.status === 'running') {
       const outcome = await nextTurn(self, input);
       if (outcome === 'continue_as_new') {
@@ -78,6 +80,7 @@ function begin(self: AgentState, input: AgentInput<AgentCarry>, forked: Item[]):
   const note = fittingNote(input.note ?? '');
   if (note !== undefined) self.standing.setNote(note, Date.now());
   if (input.input !== undefined) self.inbox.accept(input.input);
+  if (input.opened === true) self.inbox.hold();
   self.emit({
     type: 'session.started',
     source: identity.source.kind,

@@ -3,6 +3,7 @@ import type { ChildrenCarry } from './children.ts';
 import type { ConversationCarry } from './conversation.ts';
 import type { EventLogCarry } from './event-log.ts';
 import type { InboxCarry } from './inbox.ts';
+import type { MailboxCarry } from './mailbox.ts';
 import type { Order } from './order.ts';
 import type { OutcomesCarry } from './outcomes.ts';
 import type { SessionTreeCarry } from './session-tree.ts';
@@ -17,6 +18,8 @@ export interface AgentCarry {
   events: EventLogCarry;
   standing: StandingCarry;
   tree?: SessionTreeCarry;
+  /** Absent where it has none. */
+  mailbox?: MailboxCarry;
   /** Tool calls that go on waiting. */
   step?: StepCarry;
   orders: Order[];

@@ -57,10 +57,11 @@ export class Children {
       id,
       isChild: true,
       role,
-      status: queued ? 'pending_init' : 'running',
+      status: queued || view?.idle === true ? 'pending_init' : 'running',
       message: '',
-      turn: queued ? 0 : 1,
+      turn: queued || view?.idle === true ? 0 : 1,
       closed: false,
+      ...(view?.idle === true ? { idle: true } : {}),
       seq: 0,
       pending: [],
       ...(callId === undefined ? {} : { callId }),
@@ -157,7 +158,9 @@ export class Children {
   }
 
   get working(): Known[] {
-    return this.open.filter((known) => !isFinal(known.status) || known.pending.length > 0);
+    return this.open.filter(
+      ({ status, idle, pending }) => (!isFinal(status) && idle !== true) || pending.length > 0,
+    );
   }
 
   /** Whether somebody has got input of this agent, and has not told yet that it was delivered. */
@@ -179,6 +182,7 @@ export class Children {
       message: view.message ?? '',
       turn: view.turn,
       closed: view.closed,
+      ...(view.idle === true ? { idle: true } : {}),
       seq: report.seq,
       pending: unconfirmed(before?.pending ?? [], report.taken),
       ...(report.call_id === undefined ? {} : { callId: report.call_id }),

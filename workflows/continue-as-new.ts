@@ -39,8 +39,8 @@ export function hasToShrinkNow(agent: AgentState): boolean {
 
 /** About as many as all that it takes along; what others have said is cut for that. */
 export function carriedBytes(agent: AgentState): number {
-  const { conversation, step, inbox, children, tree, operations } = agent;
-  const parts = [conversation, step, inbox, children, tree, operations];
+  const { conversation, step, inbox, children, mailbox, tree, operations } = agent;
+  const parts = [conversation, step, inbox, children, mailbox, tree, operations];
   return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), bytesOfOrders(agent.orders));
 }
 

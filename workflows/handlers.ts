@@ -95,7 +95,8 @@ function takeInput(agent: AgentState, input: SendInput): string {
   }
   const content = input.items ?? [{ type: 'text' as const, text: input.message ?? '' }];
   const from = input.from === undefined ? {} : { from: input.from };
-  if (!agent.inbox.accept({ id, content, ...from })) return id;
+  const own = input.own_turn === true ? { own_turn: true as const } : {};
+  if (!agent.inbox.accept({ id, content, ...from, ...own })) return id;
   agent.emit({ type: 'input.accepted', submission_id: id, ...from });
   if (input.interrupt === true) {
     agent.orders.push({ type: 'interrupt', reason: 'interrupted by new input', forInput: true });

@@ -7,6 +7,7 @@ import { shown } from './known.ts';
 const HANDLES_SHOWN = 50;
 const APPROVALS_SHOWN = 50;
 const INPUTS_SHOWN = 20;
+const MAIL_SHOWN = 50;
 /** Of JSON, for one line. */
 const LINE_BYTES = 300;
 
@@ -23,6 +24,8 @@ export function howThingsStand(agent: AgentState, replaced: readonly Item[]): st
     'How things stand now:',
     ...listed('Plan', plan),
     ...listed('Open sub-agents', openAgents(agent)),
+    ...listedIfAny('Messages to sub-agents that have no answer yet', awaited(agent), MAIL_SHOWN),
+    ...listedIfAny('Mail that is not read yet', unread(agent), MAIL_SHOWN),
     ...listed('Stored outputs that were too long', stored),
     // Left out where there are none, which is how things are as a rule.
     ...listedIfAny('Questions that wait for a person to approve', questions(agent), APPROVALS_SHOWN),
@@ -41,6 +44,18 @@ function openAgents({ children }: AgentState): string[] {
 function questions({ tree, questions }: AgentState): string[] {
   const open = tree?.approvals.pending ?? [...questions.values()];
   return open.map(({ asking_id, kind, summary }) => line(`${asking_id}: ${kind}: ${summary}`));
+}
+
+function awaited({ mailbox }: AgentState): string[] {
+  return mailbox.awaited.map(({ mail_id, subagent_id, subject }) =>
+    line(`${mail_id} from ${subagent_id}: ${subject}`),
+  );
+}
+
+function unread({ mailbox }: AgentState): string[] {
+  return mailbox
+    .list({ onlyUnread: true })
+    .map(({ mail_id, subagent_id, subject }) => line(`${mail_id} of ${subagent_id}: ${subject}`));
 }
 
 /** In part: the whole of it follows. */

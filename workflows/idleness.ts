@@ -38,7 +38,7 @@ async function idleTimeLeft(self: AgentState, idle: number, isDue: () => boolean
   if (self.children.ids.length === 0) return 0;
   const below = await viewsOf(self, { scope: 'descendants', include_closed: true });
   if (below === undefined) return idle;
-  const working = below.agents.filter((view) => !view.closed && !view.is_final);
+  const working = below.agents.filter((view) => !view.closed && !view.is_final && view.idle !== true);
   if (working.length > 0) {
     const ids = working.map(({ agent_id }) => agent_id);
     await untilSettled(self, ids, isDue);

@@ -10,6 +10,8 @@ export interface Input {
   id: string;
   content: ContentPart[];
   from?: string;
+  /** It does not join a running turn, but begins one. */
+  own_turn?: true;
 }
 
 /** How a child's turn ended, to be told to the model once. */
@@ -117,6 +119,11 @@ export class Inbox {
     return this.#waiting.some(({ kind, held }) => kind === 'input' && held !== true);
   }
 
+  /** Whether there is some that joins a running turn. */
+  get hasSteering(): boolean {
+    return this.#forTurn(false).now.some((entry) => entry.kind === 'input' && entry.held !== true);
+  }
+
   /** Whether there is some that was to make a turn, and is held. */
   get holdsInput(): boolean {
     return this.#waiting.some(({ kind, held }) => kind === 'input' && held === true);
@@ -145,6 +152,39 @@ export class Inbox {
     this.#waiting = [];
     this.#missed = 0;
     return missed === 0 ? items : [{ type: 'notice', text: tellMissed(missed) }, ...items];
+  }
+
+  /**
+   * Takes what waits for a turn, so that one model call sees it together: of inputs that have a turn of their own at
+   * most one, where the turn begins.
+   */
+  drainForTurn(begins: boolean): Item[] {
+    const { now, later } = this.#forTurn(begins);
+    if (later.length === 0) return this.drain();
+    this.#waiting = now;
+    const items = this.drain();
+    this.#waiting = later;
+    return items;
+  }
+
+  /** What one sender has sent stays in order; whatever else has come does not wait for it. */
+  #forTurn(begins: boolean): { now: Waiting[]; later: Waiting[] } {
+    const now: Waiting[] = [];
+    const later: Waiting[] = [];
+    const behind = new Set<string | undefined>();
+    let isTaken = !begins;
+    for (const entry of this.#waiting) {
+      const { own_turn: own, from } = entry.kind === 'input' ? entry.input : {};
+      if (entry.kind === 'notice') now.push(entry);
+      else if (behind.has(from) || (own === true && isTaken)) {
+        behind.add(from);
+        later.push(entry);
+      } else {
+        now.push(entry);
+        isTaken ||= own === true || entry.held !== true;
+      }
+    }
+    return { now, later };
   }
 
   /** Takes what is held, and leaves what has come since. */

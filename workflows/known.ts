@@ -17,6 +17,8 @@ export interface Known extends Stand {
   callId?: string;
   turn: number;
   closed: boolean;
+  /** It was opened, and has nothing to do yet. */
+  idle?: true;
   /** What its last turn came to, while it waits for the next one to begin. */
   lastEnd?: Stand;
   /** How it stood before it was closed. */
@@ -38,6 +40,12 @@ export function wasEnded({ status, message }: Stand): boolean {
   return status === 'errored' && message.startsWith(OUTSIDE);
 }
 
+/** Why there is no answer. */
+export function reasonOf({ status, message }: Stand): string {
+  if (status === 'errored' && message !== '') return message;
+  return message === '' ? status : `${status}: ${message}`;
+}
+
 /** Its message stands beside it, and what it is by now goes before what it was. */
 export type KnownView = Omit<AgentView, 'message'>;
 
@@ -45,9 +53,9 @@ export type KnownView = Omit<AgentView, 'message'>;
 const VIEWS_BYTES = 200_000;
 
 /** An agent as it is known, for people and programs; undefined where nobody has shown it. */
-export function shown({ view, status, message, turn, closed }: Known): AgentView | undefined {
+export function shown({ view, status, message, turn, closed, idle }: Known): AgentView | undefined {
   if (view === undefined) return undefined;
-  const { queued, waiting_for, current_tool, ...rest } = view;
+  const { queued, waiting_for, current_tool, idle: _, ...rest } = view;
   const isOver = closed || isFinal(status);
   return {
     ...rest,
@@ -56,6 +64,7 @@ export function shown({ view, status, message, turn, closed }: Known): AgentView
     is_final: isFinal(status),
     closed,
     turn,
+    ...(isOver || idle === undefined ? {} : { idle }),
     ...(isOver || queued === undefined ? {} : { queued }),
     ...(isOver || waiting_for === undefined ? {} : { waiting_for }),
     ...(isOver || current_tool === undefined ? {} : { current_tool }),

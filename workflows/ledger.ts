@@ -18,8 +18,11 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
     case 'reserve': {
       const claim = claimOf(request);
       const { spawn } = request;
+      const isIdle = spawn?.idle === true;
       const outcome =
-        spawn === undefined ? slots.reserve(claim, request.queue) : slots.reserveSpawn(claim, request.queue);
+        spawn === undefined
+          ? slots.reserve(claim, request.queue)
+          : slots.reserveSpawn(claim, request.queue, isIdle);
       if (outcome.outcome === 'refused' && outcome.error.code === 'limit_threads' && isWorthALook(root)) {
         root.orders.push({ type: 'no_slot', request });
         return;
@@ -27,9 +30,9 @@ export function answerSlotRequest(root: AgentState, request: SlotRequest): void 
       if (outcome.outcome === 'queued' && isWorthALook(root)) root.orders.push({ type: 'no_slot' });
       if (spawn !== undefined && outcome.outcome !== 'refused') {
         // One that has its slot is in its first turn, of which it tells nobody before its end.
-        tree.expect(outcome.outcome === 'granted' ? { ...spawn, turn: 1 } : spawn);
+        tree.expect(outcome.outcome === 'granted' && !isIdle ? { ...spawn, turn: 1 } : spawn);
       }
-      if (outcome.outcome === 'granted') tree.granted(request.agent_id, Date.now());
+      if (outcome.outcome === 'granted' && !isIdle) tree.granted(request.agent_id, Date.now());
       // It runs from the start on, and says so to nobody.
       if (isToldAsRunning(root, request.agent_id)) emitStatus(root, request.agent_id, 'running');
       answerSlot(root, request.from, { request_id: request.request_id, ...outcome });

@@ -6,7 +6,7 @@ import type { TurnOutcome } from './turn-outcome.ts';
 
 /** Puts what waits for the agent into its conversation. */
 export function deliverInputs(agent: AgentState): void {
-  const items = agent.inbox.drain();
+  const items = agent.inbox.drainForTurn(agent.standing.step === 0);
   for (const item of items) {
     if (item.type !== 'user_message') continue;
     const from = item.from === undefined ? {} : { from: item.from };

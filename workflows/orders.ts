@@ -13,6 +13,7 @@ import { answerList } from './operations/list.ts';
 import { suspect } from './operations/lookout.ts';
 import { takeNote } from './operations/note.ts';
 import { turnAwayInput } from './operations/send.ts';
+import { takeAnswers } from './operations/take-answers.ts';
 import type { Order } from './order.ts';
 import { TO_PARENT } from './report-size.ts';
 import { turnAway } from './strays.ts';
@@ -187,6 +188,7 @@ function learn(agent: AgentState, report: Report): void {
   const change = isOwn ? agent.children.apply(report) : undefined;
   if (inTree === undefined && change === undefined) return;
   if (change?.ended !== undefined) announce(agent, change.known, change.ended);
+  if (change !== undefined) takeAnswers(agent, view.agent_id, change.ended);
   const { ended } = report;
   if (ended !== undefined) emitStatus(agent, view.agent_id, ended.status, ended.message ?? view.message);
   const isNew = change?.statusChanged === true || inTree?.statusChanged === true;

@@ -73,7 +73,7 @@ export class SessionTree {
   granted(id: AgentId, now: number): void {
     const report = this.#reports.get(id);
     if (report === undefined || report.view.closed || report.view.status === 'running') return;
-    const { queued: _queued, waiting_for: _slot, message: _message, ...view } = report.view;
+    const { queued: _queued, idle: _idle, waiting_for: _slot, message: _message, ...view } = report.view;
     const at = new Date(now).toISOString();
     this.#reports.set(id, {
       ...report,
@@ -127,7 +127,7 @@ export class SessionTree {
     const at = new Date(now).toISOString();
     const holds = keepsStatus && report.view.is_final;
     const end = holds ? {} : ({ status: 'errored', message: reason, status_since: at } as const);
-    const { waiting_for: _, current_tool: _tool, queued: _queued, ...last } = report.view;
+    const { waiting_for: _, current_tool: _tool, queued: _queued, idle: _idle, ...last } = report.view;
     const view: AgentView = { ...last, ...end, is_final: true, closed: true, updated_at: at };
     this.#reports.set(id, { ...report, view, seq: endOfLife(report.seq) });
     return true;
@@ -157,7 +157,10 @@ export class SessionTree {
 
   /** Whether some agent works, or waits to work. */
   get busy(): boolean {
-    return this.slots.busy || this.views.some((view) => !view.closed && !isFinal(view.status));
+    return (
+      this.slots.busy ||
+      this.views.some(({ closed, status, idle }) => !closed && !isFinal(status) && idle !== true)
+    );
   }
 
   /** The agents that a reference may mean: one, none, or several. */

@@ -102,8 +102,12 @@ export class Slots {
     return [...new Set(this.#queue.map(({ agent }) => agent))];
   }
 
-  /** A slot for an agent that is about to be started; counts it against `max_agents`. */
-  reserveSpawn(claim: Claim, queue: boolean): SlotOutcome {
+  /**
+   * A slot for an agent that is about to be started; counts it against `max_agents`.
+   *
+   * @param idle it starts no turn: it needs one only where open agents hold slots
+   */
+  reserveSpawn(claim: Claim, queue: boolean, idle = false): SlotOutcome {
     if (this.#spawned >= this.#limits.max_agents) {
       const error: ErrorBody = {
         code: 'limit_agents',
@@ -113,8 +117,9 @@ export class Slots {
       };
       return { outcome: 'refused', error };
     }
-    const outcome = this.reserve(claim, queue);
+    const outcome = idle && !this.heldByIdle ? GRANTED : this.reserve(claim, queue);
     if (outcome.outcome !== 'refused') this.#spawned++;
+    if (idle && this.#working.delete(claim.agent)) this.#idle.add(claim.agent);
     return outcome;
   }
 

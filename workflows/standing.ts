@@ -1,6 +1,6 @@
 import type { ErrorCode, PlanStep, Status, Usage, WaitingFor } from '../protocol/index.ts';
 import { isFinal } from '../protocol/status.ts';
-import { addUsage, noUsage } from '../protocol/usage.ts';
+import { addUsage, noUsage, subtractUsage } from '../protocol/usage.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
 export interface StandingCarry {
@@ -14,6 +14,8 @@ export interface StandingCarry {
   step: number;
   turn_started: number;
   usage: Usage;
+  /** The same when the turn began. */
+  usage_before?: Usage;
   /** Tokens of the newest model call. */
   last_call?: number;
   /** The conversation has been compacted since the root was last asked for tokens. */
@@ -84,6 +86,11 @@ export class Standing {
   get usage(): Usage {
     return this.#state.usage;
   }
+  /** Of the running turn, or the last one; undefined where it began in a version that did not count. */
+  get turnUsage(): Usage | undefined {
+    const { usage, usage_before: before } = this.#state;
+    return before === undefined ? undefined : subtractUsage(usage, before);
+  }
   /** Tokens of the newest model call; 0 before the first. */
   get lastCall(): number {
     return this.#state.last_call ?? 0;
@@ -109,7 +116,8 @@ export class Standing {
 
   startTurn(now: number): void {
     // What an earlier turn lacked is no reason for how this one ends.
-    const fresh = { step: 0, turn_started: now, approval_missing: false };
+    const { usage } = this.#state;
+    const fresh = { step: 0, turn_started: now, usage_before: usage, approval_missing: false };
     this.#update(now, { turn: this.#state.turn + 1, ...fresh });
     this.#enter('running', undefined, undefined, now);
   }
@@ -117,7 +125,8 @@ export class Standing {
   /** The agent goes on with new input before its turn was announced as ended: it runs all along. */
   nextTurn(now: number): void {
     this.#unsettle();
-    this.#update(now, { turn: this.#state.turn + 1, step: 0, turn_started: now });
+    const { turn, usage } = this.#state;
+    this.#update(now, { turn: turn + 1, step: 0, turn_started: now, usage_before: usage });
   }
 
   startStep(now: number): number {

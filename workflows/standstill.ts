@@ -34,7 +34,7 @@ function isQuiet(root: AgentState, tree: SessionTree): boolean {
   if (root.closing !== undefined || root.inbox.hasInput || tree.looking !== undefined) return false;
   const { status, waitingFor } = root.standing;
   if (root.questions.size > 0 || (status === 'running' && waitingFor !== 'agents')) return false;
-  return tree.views.every((view) => view.closed || view.is_final || waits(view, tree));
+  return tree.views.every((view) => view.closed || view.is_final || view.idle === true || waits(view, tree));
 }
 
 function waits({ agent_id: id, waiting_for: what, queued }: AgentView, tree: SessionTree): boolean {

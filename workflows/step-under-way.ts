@@ -9,6 +9,8 @@ export interface Parked {
     ids: AgentId[];
     unknown: string[];
     until: number;
+    /** The answer of one of them, by the id of the mail that it comes as. */
+    mail?: string;
     /** The id under which the root sends how those stand that are not this agent's children. */
     watch?: string;
   };

@@ -41,7 +41,15 @@ export function endTurn(self: AgentState, outcome: TurnOutcome): void {
   }
   self.emitOwnStatus();
   const along = outcome.status === 'interrupted' && outcome.along === true;
-  self.ended = { turn, status, message, duration_ms, ...(along ? { along } : {}) };
+  const usage = standing.turnUsage;
+  self.ended = {
+    turn,
+    status,
+    message,
+    duration_ms,
+    ...(usage === undefined ? {} : { usage }),
+    ...(along ? { along } : {}),
+  };
   // One that closes says so, and this with it, when what is below has closed.
   if (self.closing === undefined) self.report();
 }

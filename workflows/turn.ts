@@ -94,7 +94,7 @@ async function takeSteps(agent: AgentState, running: Stoppable): Promise<TurnOut
     }
     const text = textOf(answer.items);
     // Where no step is left, what has come is for the next turn: this one has its answer.
-    if (agent.inbox.hasInput && agent.standing.step < most) continue;
+    if (agent.inbox.hasSteering && agent.standing.step < most) continue;
     return text === '' ? emptyAnswer() : { status: 'completed', message: text };
   }
 }

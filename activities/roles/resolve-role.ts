@@ -4,10 +4,12 @@ import {
   REHEARSAL_PROVIDER,
   type RoleAnswer,
   type RoleRequest,
+  type SessionId,
   type SessionSettings,
 } from '../../protocol/index.ts';
 import type { SessionStore } from '../session-store.ts';
 import { allowedByCall } from './allowed-by-call.ts';
+import { askedStrictness } from './asked-strictness.ts';
 import { DEFAULT_ROLE } from './builtin-roles.ts';
 import { chooseEffort } from './choose-effort.ts';
 import type { Persona, Role } from './role.ts';
@@ -24,6 +26,8 @@ export interface RoleDeps {
   roleNamed?: (name: string) => Role;
   /** Where the session does not say: the home of whoever runs this. */
   home?: string;
+  /** Where the rollout of a session goes; undefined where none is written. */
+  rolloutPath?: (session: SessionId) => string | undefined;
   /** The models that a provider has; undefined when it takes any, or does not tell. */
   listModels(provider: string, session: SessionSettings): Promise<readonly string[] | undefined>;
 }
@@ -65,6 +69,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
   } = tightened(inherited, known, persona, allowed);
   const settings: AgentSettings = {
     ...rest,
+    ...askedStrictness(rest, request),
     role: role.name,
     model,
     working_directory: folder,
@@ -74,6 +79,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     ...(instructions !== undefined && keepsInstructions(role, request) ? { instructions } : {}),
     ...(known.origin === 'built-in' ? {} : { role_text: textOf(known, persona) }),
   };
+  const place = session.rollout === true ? deps.rolloutPath?.(request.session_id) : undefined;
   return (
     refuseFolder(request, settings, session) ?? {
       ok: true,
@@ -82,6 +88,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
       ...(request.with_text === true && known.origin === 'built-in'
         ? { text: wholeText(role, persona) }
         : {}),
+      ...(place === undefined ? {} : { rollout_path: place }),
     }
   );
 }

@@ -89,6 +89,13 @@ export function writableRoots(workingDirectory: string): string[] {
     .sort((a, b) => a.length - b.length);
 }
 
+/** Whether a command in `workspace-write` could write to a folder, links resolved. */
+export function isWritable(folder: string, workingDirectory: string, stateDir: string): boolean {
+  const roots = writableRoots(workingDirectory);
+  if (!roots.some((root) => isWithin(folder, root))) return false;
+  return !readOnlyInside(roots, stateDir).some((path) => isWithin(folder, path));
+}
+
 function socketFolders(): string[] {
   try {
     return readdirSync('/tmp', { withFileTypes: true })

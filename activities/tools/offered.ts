@@ -13,6 +13,7 @@ import {
 import type { Tool } from './define-tool.ts';
 import { withLocalImages } from './local-images.ts';
 import type { OfferedTool } from './offered-tool.ts';
+import { planMissing } from './plan-first.ts';
 import { isAllowed, keepsReadOnly } from './tool-policy.ts';
 
 /** A call as the model made it. */
@@ -55,6 +56,8 @@ export function planCall(
   if (offered === undefined) {
     return refuse(call, refusal(call.name, standing(name, agent, session, registry), agent, all));
   }
+  const missing = planMissing(name, agent, new Set(all.map((tool) => tool.name)));
+  if (missing !== undefined) return refuse(call, missing);
   const parsed = parseArguments(offered, call.arguments);
   if ('error' in parsed) return refuse(call, parsed.error);
   try {

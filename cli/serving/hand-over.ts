@@ -30,5 +30,5 @@ async function isUnderWay(place: Workplace, session: AgentId): Promise<boolean> 
     .catch(() => undefined);
   if (tree === undefined) return false;
   const [root] = tree.agents;
-  return root?.closed === true || tree.agents.some((agent) => !agent.is_final);
+  return root?.closed === true || tree.agents.some(({ is_final, idle }) => !is_final && idle !== true);
 }

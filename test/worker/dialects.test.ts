@@ -95,3 +95,43 @@ test('sessions are opened beside agents of another dialect; how one hands back i
   const asked = (name: string) => session.requests(name)[0]?.instructions?.includes('SUMMARY:');
   expect(['opener-1', 'opener-1/one', 'opener-1/one/default-1'].map(asked)).toEqual([false, true, false]);
 });
+
+test('the mailbox dialect lives beside another one of the same session', async () => {
+  withRole({ name: 'poster', description: 'Posts.', body: 'You post.', dialect: 'mailbox' });
+  const call = (name: string, args: object) => ({ calls: [{ name, arguments: args }] });
+  const session = await start({
+    settings: { working_directory: tmpdir() },
+    cast: {
+      root: [
+        call('spawn_agent', { message: 'a', agent_type: 'poster' }),
+        call('wait', { ids: ['poster-1'] }),
+        { text: 'ok' },
+      ],
+      'poster-1': [
+        call('spawn_agent', { message: 'x' }),
+        call('subagent_open', { goal: 'the goal' }),
+        call('subagent_reply', { subagent_id: 'default-1', message: 'b' }),
+        call('subagent_end', { subagent_id: 'default-1' }),
+        { text: 'done' },
+      ],
+      'poster-1/default-1': [{ text: 'answered' }],
+    },
+  });
+  expect(await session.root.wait()).toMatchObject({ status: 'completed' });
+  const tools = (name: string) => session.requests(name)[0]?.tools ?? [];
+  const MAILBOX = ['subagent_open', 'subagent_reply', 'subagent_mailbox', 'subagent_read', 'subagent_end'];
+  expect(tools('poster-1')).toEqual(expect.arrayContaining(MAILBOX));
+  for (const name of ['spawn_agent', ...NAMED]) expect(tools('poster-1')).not.toContain(name);
+  for (const name of MAILBOX) expect(tools('root')).not.toContain(name);
+  const poster = await session.items('poster-1');
+  expect(lastOutput(poster, 'spawn_agent')).toMatchObject({ error: { code: 'unknown_tool' } });
+  expect(lastOutput(poster, 'subagent_reply')).toMatchObject({
+    reply: 'answered',
+    done: true,
+    token_usage: { total_tokens: expect.any(Number) },
+  });
+  // A session that leaves no rollout leaves no archive, unless the call says where.
+  expect(lastOutput(poster, 'subagent_end')).toMatchObject({ archived_path: null });
+  expect(session.requests('poster-1/default-1')[0]?.instructions).toContain('You are a helper with one goal');
+  expect(session.requests('poster-1')[0]?.instructions).toMatch(/\n\nYou post\.$/);
+});

@@ -246,6 +246,81 @@ describe.concurrent('an agent that continues as new', () => {
     expect((await session.tree()).slots).toEqual({ used: 0, max: 2 });
   });
 
+  test('keeps its mail: messages that wait for answers, a blocking one among them, and what is unread', async () => {
+    const gate = new Gate();
+    const looks = (count: number) => Array.from({ length: count }, () => call('look'));
+    const post = (message: string) =>
+      call('subagent_reply', { subagent_id: 'default-1', message, mode: 'nonblocking' });
+    const session = await worker.start({
+      session: { one_shot: true },
+      tools: { look: () => 'a file' },
+      script: lines({
+        root: [
+          call('subagent_open', { goal: 'answer' }),
+          post('one'),
+          post('two'),
+          ...looks(8),
+          {
+            calls: ['three', 'four'].map((message) => ({
+              name: 'subagent_reply',
+              args: { subagent_id: 'default-1', message },
+            })),
+          },
+          ...looks(8),
+          call('subagent_mailbox', { only_unread: true }),
+          call('subagent_read', { mail_id: 'mail-1' }),
+          ...looks(8),
+          call('subagent_mailbox', {}),
+          call('subagent_end', { subagent_id: 'default-1' }),
+          say('all done'),
+        ],
+        'default-1': [
+          async () => {
+            await gate.opened;
+            return say('1');
+          },
+          ...looks(6),
+          say('2'),
+          ...looks(6),
+          say('3'),
+          say('4'),
+        ],
+      }),
+    });
+    await session.until('root', ({ waiting_for }) => waiting_for === 'agents');
+    // It waits for the third: input that is rejected, and told in events, has it go on in a new run.
+    const moved = await runsOf(session);
+    for (let count = 0; count < EVENTS; count++) await session.agent().signal('send_input', {});
+    await eventually(async () => expect(await runsOf(session)).toBeGreaterThan(moved));
+    gate.open();
+    expect(await session.result()).toMatchObject({ status: 'completed', output: 'all done' });
+    const items = await session.items();
+    expect(outputs(items, 'subagent_reply').map(({ accepted, reply }) => accepted ?? reply)).toEqual([
+      true,
+      true,
+      '3',
+      '4',
+    ]);
+    const [unread, all] = outputs(items, 'subagent_mailbox').map((box) =>
+      box.items.map((mail: { mail_id: string; unread: boolean }) => [mail.mail_id, mail.unread]),
+    );
+    expect(unread).toEqual([
+      ['mail-2', true],
+      ['mail-1', true],
+    ]);
+    expect(all).toEqual([
+      ['mail-4', false],
+      ['mail-3', false],
+      ['mail-2', true],
+      ['mail-1', false],
+    ]);
+    expect(outputs(items, 'subagent_read')).toMatchObject([{ body: '1', token_usage: { total_tokens: 15 } }]);
+    // Those two were waited for.
+    expect(heard(items).filter((text) => text.startsWith('notice'))).toHaveLength(2);
+    expect(heard(await session.items('default-1'))).toEqual(['answer', 'one', 'two', 'three', 'four']);
+    for (const name of ['root', 'default-1']) expect(await runsOf(session, name)).toBeGreaterThan(1);
+  });
+
   test('keeps count of the tokens: a share ends at the same step as in one run', async () => {
     const session = await worker.start({
       limits: { max_tokens: 10_000, max_child_tokens: 7 * 15 + 6 },

@@ -249,3 +249,57 @@ test('any mix of inputs, notices, continue-as-new, crashes and resumes is delive
     }),
   );
 });
+
+describe('input that has a turn of its own', () => {
+  const parent = 'a0k3v9x2m4qd7';
+  const own = (id: string) => ({
+    ...textInput(`${parent}#${id}`, id),
+    from: parent,
+    own_turn: true as const,
+  });
+
+  test('joins no running turn, and each turn begins with one of them', () => {
+    const inbox = new Inbox();
+    for (const id of ['i1', 'i2', 'i3']) inbox.accept(own(id));
+    expect([inbox.hasInput, inbox.hasSteering]).toEqual([true, false]);
+    expect(texts(inbox.drainForTurn(true))).toEqual(['i1']);
+    expect(inbox.taken).toEqual([`${parent}#i1`]);
+    expect(inbox.drainForTurn(false)).toEqual([]);
+    const next = carried(inbox);
+    expect(texts(next.drainForTurn(true))).toEqual(['i2']);
+    expect(texts(next.drainForTurn(true))).toEqual(['i3']);
+    expect(next.hasInput).toBe(false);
+  });
+
+  test('keeps neither notices nor what others send from a running turn', () => {
+    const inbox = new Inbox();
+    inbox.accept(own('i1'));
+    inbox.announce(notice(1, 1));
+    inbox.accept(textInput('p', 'of a person'));
+    expect(inbox.hasSteering).toBe(true);
+    expect(texts(inbox.drainForTurn(false))).toEqual(['worker-1 turn 1', 'of a person']);
+    expect(texts(inbox.drainForTurn(true))).toEqual(['i1']);
+  });
+
+  test('lets what came before it have its turn', () => {
+    const inbox = new Inbox();
+    inbox.accept(textInput('p', 'of a person'));
+    inbox.accept(own('i1'));
+    expect(texts(inbox.drainForTurn(true))).toEqual(['of a person']);
+    expect(texts(inbox.drainForTurn(true))).toEqual(['i1']);
+  });
+
+  test('comes behind what was held, and before what its sender sends later', () => {
+    const inbox = new Inbox();
+    inbox.accept({ ...textInput(`${parent}#i0`, 'the goal'), from: parent });
+    inbox.hold();
+    expect(inbox.hasInput).toBe(false);
+    inbox.accept(own('i1'));
+    inbox.accept(own('i2'));
+    inbox.accept({ ...textInput(`${parent}#i3`, 'i3'), from: parent });
+    expect(texts(inbox.drainForTurn(true))).toEqual(['the goal', 'i1']);
+    expect(inbox.hasSteering).toBe(false);
+    expect(inbox.drainForTurn(false)).toEqual([]);
+    expect(texts(inbox.drainForTurn(true))).toEqual(['i2', 'i3']);
+  });
+});

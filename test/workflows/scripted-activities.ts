@@ -1,16 +1,20 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import type { z } from 'zod';
 import { findEnded } from '../../activities/find-ended.ts';
 import type { ReadItems } from '../../activities/model/conversation-cache.ts';
 import { conversationReader } from '../../activities/model/read-conversation.ts';
 import { createFindClosedAgent } from '../../activities/restore/find-closed-agent.ts';
 import { createReadItems, createReadSnapshot } from '../../activities/restore/read-run.ts';
+import { createArchiveAgent } from '../../activities/rollout/archive-agent.ts';
 import { createWriteRollout } from '../../activities/rollout/write-rollout.ts';
 import { terminateAgents } from '../../activities/terminate-agents.ts';
 import {
   type AgentId,
   type AgentSettings,
+  type ArchiveAnswer,
+  type ArchiveRequest,
   behindSummary,
   type ClosedAgentAnswer,
   type ClosedAgentRequest,
@@ -149,6 +153,12 @@ export function scriptedActivities(plays: Plays, client: Client) {
       await play.beforeRollout();
       return createWriteRollout(client, play.rollouts)(request);
     },
+    archive_agent: async (request: ArchiveRequest): Promise<ArchiveAnswer> => {
+      const { rollouts } = playOf(request.session_id);
+      if (rollouts === undefined) return { ok: true, path: null };
+      const sessions = { get: readSession(client) };
+      return createArchiveAgent(client, { sessions, rollouts, writesRollouts: true })(request);
+    },
     store_outputs: async ({ texts }: StoreRequest): Promise<StoreAnswer> => {
       const { workflowExecution } = Context.current().info;
       const { stored } = playOf(sessionOf(workflowExecution?.workflowId as AgentId));
@@ -273,8 +283,10 @@ function roleOf(play: Play, request: RoleRequest): RoleAnswer {
     return { ok: false, error: { code: 'approval_unavailable', message: need.reason }, needs_approval: need };
   }
   const place = folder?.startsWith('/place/') === true ? { working_directory: folder } : {};
-  const { model, reasoning_effort: effort } = request;
+  const { model, reasoning_effort: effort, sandbox_mode, approval_policy } = request;
   const chosen = {
+    ...(sandbox_mode === undefined ? {} : { sandbox_mode }),
+    ...(approval_policy === undefined ? {} : { approval_policy }),
     ...(model === undefined ? {} : { model }),
     ...(effort === undefined
       ? {}

@@ -54,6 +54,22 @@ describe('the ledger of slots', () => {
     expect(slots.reserveSpawn(claim(B), false)).toEqual(GRANTED);
   });
 
+  test('one that starts no turn takes a slot only where open agents hold them, and counts all the same', () => {
+    const running = new Slots(limits({ max_agents: 2 }));
+    running.reserveSpawn(claim(A), false);
+    expect(running.reserveSpawn(claim(B), false, true)).toEqual(GRANTED);
+    expect([running.used, running.holders]).toEqual([1, [A]]);
+    expect(running.reserve(claim(B), false)).toMatchObject({ error: { code: 'limit_threads' } });
+    expect(running.reserveSpawn(claim(C), false, true)).toMatchObject({ error: { code: 'limit_agents' } });
+
+    const open = new Slots(limits({ count: 'open' }));
+    expect(open.reserveSpawn(claim(A), false, true)).toEqual(GRANTED);
+    expect([open.used, open.busy]).toEqual([1, false]);
+    expect(open.reserveSpawn(claim(B), false, true)).toMatchObject({ error: { code: 'limit_threads' } });
+    expect(open.reserve(claim(A), false)).toEqual(GRANTED);
+    expect(open.busy).toBe(true);
+  });
+
   test('queues in order and grants in order', () => {
     const slots = new Slots(limits());
     slots.reserveSpawn(claim(A), true);

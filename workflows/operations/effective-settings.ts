@@ -1,4 +1,4 @@
-import type { AgentSettings, ApprovalNeed, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
+import type { ApprovalNeed, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
 import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import { askApproval, missApproval } from './approval.ts';
@@ -15,7 +15,7 @@ import type { SpawnRequest } from './spawn-request.ts';
 export async function effectiveSettings(
   agent: AgentState,
   request: SpawnRequest,
-): Promise<{ settings: AgentSettings; description: string; text?: string }> {
+): Promise<Omit<Extract<RoleAnswer, { ok: true }>, 'ok'>> {
   const asked: RoleRequest = {
     session_id: agent.identity.session_id,
     inherited: agent.settings,
@@ -26,13 +26,15 @@ export async function effectiveSettings(
     ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
     ...(request.allowedTools === undefined ? {} : { allowed_tools: request.allowedTools }),
     ...(request.forkContext === true ? { with_text: true } : {}),
+    ...(request.sandboxMode === undefined ? {} : { sandbox_mode: request.sandboxMode }),
+    ...(request.approvalPolicy === undefined ? {} : { approval_policy: request.approvalPolicy }),
   };
   const answer = await allowedAnswer(agent, asked, request.callId);
   if (!answer.ok) {
     if (answer.error.code === 'approval_unavailable') missApproval(agent, request.callId);
     throw new Refused(answer.error);
   }
-  const { settings, description, text } = answer;
+  const { ok: _, settings, ...role } = answer;
   const limits = { ...settings.limits };
   limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
@@ -42,15 +44,15 @@ export async function effectiveSettings(
     const deepest = agent.identity.depth + 1 + request.maxLevelsBelow;
     limits.max_depth = Math.min(limits.max_depth, deepest);
   }
-  const { presented: _, task_in_instructions: __, result_sections: ___, ...own } = settings;
+  const { presented: __, task_in_instructions: ___, result_sections: ____, scoped: _____, ...own } = settings;
   const task = request.taskInInstructions === true ? { task_in_instructions: true } : {};
   const sections = request.resultSections === true ? { result_sections: true } : {};
   const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
-  return {
-    settings: { ...own, limits, ...task, ...sections, ...presented },
-    description,
-    ...(text === undefined ? {} : { text }),
+  const told = {
+    ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
+    ...(request.opened === true ? { scoped: true } : {}),
   };
+  return { settings: { ...own, limits, ...task, ...sections, ...told, ...presented }, ...role };
 }
 
 /** Asks a person where the call needs it, and what the role makes of it then. */

@@ -95,5 +95,5 @@ async function lookup(agent: AgentState, references: string[], watch: string | u
 /** Whether an agent needs a slot before it can work on new input. */
 export function needsSlot(agent: AgentState, receiver: AgentId): boolean {
   const known = agent.children.get(receiver);
-  return known === undefined || isFinal(known.status);
+  return known === undefined || known.idle === true || isFinal(known.status);
 }

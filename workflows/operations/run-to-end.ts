@@ -1,6 +1,6 @@
 import type { AgentId } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
-import type { Known } from '../known.ts';
+import { reasonOf } from '../known.ts';
 import { MovesOn } from '../step-under-way.ts';
 import { waitInCall } from '../wait-in-call.ts';
 import { close } from './close.ts';
@@ -58,12 +58,6 @@ async function endOf(agent: AgentState, callId: string, id: AgentId): Promise<Ru
   if (!agent.operations.has(callId)) agent.inbox.withdraw(id, known.turn, known.status);
   if (known.status === 'completed') return { success: true, output: known.message };
   return { success: false, error: reasonOf(known) };
-}
-
-/** Why there is no answer. */
-function reasonOf({ status, message }: Known): string {
-  if (status === 'errored' && message !== '') return message;
-  return message === '' ? status : `${status}: ${message}`;
 }
 
 async function untilSettled(agent: AgentState, callId: string, id: AgentId): Promise<void> {

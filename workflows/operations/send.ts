@@ -8,6 +8,7 @@ import { requireBelow } from './ownership.ts';
 import { Refused } from './refused.ts';
 import { needsSlot, resolveAgent } from './resolve.ts';
 import { releaseSlot, reserveFor } from './slot.ts';
+import { takeAnswers } from './take-answers.ts';
 import { LeftBehind, uncut } from './uncut.ts';
 
 export interface SendRequest {
@@ -15,6 +16,10 @@ export interface SendRequest {
   to: string;
   content: ContentPart[];
   interrupt: boolean;
+  /** It does not join a running turn, but begins one. */
+  ownTurn?: boolean;
+  /** Told of its id just before it goes out. */
+  sending?: (inputId: string) => void;
 }
 
 /** Sends input to an agent of this session; answers when it is on its way for good. */
@@ -62,17 +67,28 @@ async function reserveAndSend(agent: AgentState, receiver: AgentId, request: Sen
     if (answer?.outcome === 'refused') throw new Refused(answer.error);
   }
   const id = agent.nextId('inputs');
-  const payload: SendInput = { items: request.content, interrupt: request.interrupt, from: agent.id, id };
+  const own = request.ownTurn === true ? { own_turn: true } : {};
+  const payload: SendInput = {
+    items: request.content,
+    interrupt: request.interrupt,
+    from: agent.id,
+    id,
+    ...own,
+  };
   agent.children.sent(receiver, id);
+  request.sending?.(id);
   const reached = await agent.outbox.send(receiver, SIGNALS.sendInput, payload).catch((error: unknown) => {
     // The server takes no more signals for it.
     agent.children.unsent(receiver, id);
+    agent.mailbox.forget(id);
     if (reserves) releaseSlot(agent, receiver);
     throw error;
   });
   if (!reached) {
+    agent.mailbox.forget(id);
     const life = agent.children.life(receiver);
     agent.children.lost(receiver, 'errored', OUTSIDE);
+    takeAnswers(agent, receiver);
     if (reserves || life !== undefined) releaseSlot(agent, receiver, life);
     throw closed(receiver);
   }

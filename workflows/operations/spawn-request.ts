@@ -1,4 +1,4 @@
-import type { ContentPart } from '../../protocol/index.ts';
+import type { ApprovalPolicy, ContentPart, SandboxMode } from '../../protocol/index.ts';
 
 /** What is asked for when an agent is to be started; what is left out is inherited. */
 export interface SpawnRequest {
@@ -12,6 +12,11 @@ export interface SpawnRequest {
   reasoningEffort?: string | undefined;
   workingDirectory?: string | undefined;
   note?: string | undefined;
+  /** Never looser than what is inherited. */
+  sandboxMode?: SandboxMode | undefined;
+  approvalPolicy?: ApprovalPolicy | undefined;
+  /** In place of what its role says. */
+  instructions?: string | undefined;
   maxTurns?: number | undefined;
   maxSteps?: number | undefined;
   maxRuntimeMs?: number | undefined;
@@ -24,4 +29,6 @@ export interface SpawnRequest {
   resultSections?: boolean;
   /** Its task stands behind its role's text, too. */
   taskInInstructions?: boolean;
+  /** It starts no turn, its content waits for its first input, and it is told to keep to its goal. */
+  opened?: boolean;
 }

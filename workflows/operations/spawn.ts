@@ -28,8 +28,12 @@ import { LeftBehind, uncut } from './uncut.ts';
 
 export interface SpawnResult {
   id: AgentId;
+  /** What it has come to be. */
+  settings: AgentSettings;
   /** How many items of this agent's conversation the new one starts with; undefined when it starts afresh. */
   itemsCarried?: number;
+  /** Where the rollout of the session goes; undefined where none is written. */
+  rolloutPath?: string;
 }
 
 /** Starts a sub-agent and answers with its id as soon as it exists; never waits for its work. */
@@ -88,7 +92,7 @@ async function start(
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
-  const { settings, ...role } = await effectiveSettings(agent, request);
+  const { settings, rollout_path: rolloutPath, ...role } = await effectiveSettings(agent, request);
   // Numbers follow the calls of an answer, whichever of their roles is read first.
   await agent.spawnLine.turnOf(request.callId);
   const id = chooseId(agent, settings.role, request.name);
@@ -109,13 +113,15 @@ async function start(
   const restore = request.forkContext === true ? forkOf(agent, id, settings, role) : undefined;
   // From the reservation on nothing may be cut in two; it takes a few milliseconds.
   return uncut(agent, `The start of ${id}`, async () => {
-    const slot = await enter(agent, request.callId, firstView(identity, settings, note));
+    const slot = await enter(agent, request.callId, firstView(identity, settings, note, request.opened));
     const input: AgentInput = {
       identity,
       settings,
       ...(note === undefined ? {} : { note }),
       input: { id: agent.nextId('inputs'), content: request.content, from: agent.id },
-      slot,
+      ...(request.opened === true ? { opened: true } : {}),
+      // One that has none yet asks for it with its first turn.
+      ...(request.opened === true && slot === 'granted' ? {} : { slot }),
       ...(restore === undefined ? {} : { restore }),
     };
     try {
@@ -128,7 +134,12 @@ async function start(
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
     tell(id, settings);
-    return restore?.kind === 'fork' ? { id, itemsCarried: restore.to } : { id };
+    return {
+      id,
+      settings,
+      ...(rolloutPath === undefined ? {} : { rolloutPath }),
+      ...(restore?.kind === 'fork' ? { itemsCarried: restore.to } : {}),
+    };
   });
 }
 

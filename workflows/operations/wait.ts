@@ -69,7 +69,7 @@ async function waitFor(
   const done = isSatisfied(agent, ids, unknown.length > 0, request.mode);
   // While it waited for its slot afterwards, the agents may have come to their end after all.
   const timedOut = !inTime && !done;
-  const interruptedByInput = !done && !timedOut && agent.inbox.hasInput;
+  const interruptedByInput = !done && !timedOut && agent.inbox.hasSteering;
   const outcome = { timed_out: timedOut, ...(interruptedByInput ? { interrupted_by_input: true } : {}) };
   agent.emit({ type: 'agent.wait.end', ...event, statuses: status, ...outcome });
   return { status, ...outcome };
@@ -124,7 +124,9 @@ async function untilSettled(
   const { ids, unknown, until } = waited;
   const { callId, mode } = request;
   const over = (): boolean =>
-    isSatisfied(agent, ids, unknown.length > 0, mode) || agent.inbox.hasInput || agent.closing !== undefined;
+    isSatisfied(agent, ids, unknown.length > 0, mode) ||
+    agent.inbox.hasSteering ||
+    agent.closing !== undefined;
   // One that goes on has lent the slot, and has to take it back.
   if (isNew && over()) return true;
   // A turn shows what it waits for; a client that waits is not the agent.

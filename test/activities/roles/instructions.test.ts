@@ -91,3 +91,36 @@ test('a role that is gone leaves what every agent is told', async () => {
     'You are an agent of Cadre',
   );
 });
+
+test('an agent of the mailbox dialect is told how sub-agents are opened and asked, where it may', async () => {
+  const mailbox = { working_directory: '/', dialect: 'mailbox' } as const;
+  const text = await instructionsFor(agentIn(mailbox));
+  for (const name of ['open', 'reply', 'mailbox', 'read', 'end']) expect(text).toContain(`subagent_${name}`);
+  expect(text).not.toContain('spawn_agent');
+  const tool_policy = { allow: [], deny: ['subagent_read'] };
+  expect(await instructionsFor(agentIn({ ...mailbox, tool_policy }))).not.toContain('subagent_');
+});
+
+test('a helper that was opened is told to keep to its goal, behind its role; all else stays as it is', async () => {
+  const plain = await instructionsFor(agentIn({ working_directory: '/' }));
+  const scoped = await instructionsFor(agentIn({ working_directory: '/', scoped: true }));
+  expect(scoped.startsWith(`${plain}\n\n`)).toBe(true);
+  const guidance = scoped.slice(plain.length);
+  for (const part of ['one goal', 'Scope.', 'Talk.', 'Safety.']) expect(guidance).toContain(part);
+  const own = await instructionsFor(
+    agentIn({ working_directory: '/', scoped: true, instructions: 'You mind.' }),
+  );
+  expect(own.endsWith(`\n\nYou mind.${guidance}`)).toBe(true);
+});
+
+test('a plan is asked for before work is handed out, of whoever can do both', async () => {
+  const limits = agentSettingsSchema.shape.limits.parse({ plan_first: true });
+  const text = await instructionsFor(agentIn({ working_directory: '/', limits }));
+  expect(text).toContain('in a step of its own');
+  for (const denied of ['update_plan', 'spawn_agent']) {
+    const tool_policy = { allow: [], deny: [denied] };
+    const without = await instructionsFor(agentIn({ working_directory: '/', limits, tool_policy }));
+    expect(without).not.toContain('in a step of its own');
+  }
+  expect(await instructionsFor(agentIn({ working_directory: '/' }))).not.toContain('in a step of its own');
+});

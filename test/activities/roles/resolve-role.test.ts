@@ -437,3 +437,58 @@ test('a share of the tokens is the persona’s or else the role’s, and never m
   expect(await shareOf('deep', { max_tokens: 20_000 })).toBe(20_000);
   expect(await shareOf(undefined, { max_tokens: 100 })).toBe(100);
 });
+
+test.each([
+  ['workspace-write', 'read-only', true],
+  ['workspace-write', 'workspace-write', true],
+  ['workspace-write', 'danger-full-access', false],
+  ['read-only', 'workspace-write', false],
+  ['danger-full-access', 'workspace-write', true],
+] as const)(
+  'a call may make the sandbox stricter, never looser: in %s it asks for %s',
+  async (mode, asked, ok) => {
+    const answer = await resolve({ sandbox_mode: asked }, { inherited: { sandbox_mode: mode } });
+    if (ok) expect(answer).toMatchObject({ ok, settings: { sandbox_mode: asked } });
+    else {
+      expect(answer).toMatchObject({
+        ok,
+        error: { code: 'not_permitted', hint: expect.stringContaining(mode) },
+      });
+    }
+  },
+);
+
+test('nor looser than its role', async () => {
+  const answer = await resolve({ role: 'explorer', sandbox_mode: 'workspace-write' });
+  expect(answer).toMatchObject({ ok: false, error: { code: 'not_permitted', hint: 'Accepted: read-only.' } });
+});
+
+test.each([
+  ['on-request', 'untrusted', true],
+  ['on-request', 'never', true],
+  ['untrusted', 'untrusted', true],
+  ['untrusted', 'never', false],
+  ['never', 'on-request', false],
+] as const)('a call may ask for stricter approvals only: in %s it asks for %s', async (policy, asked, ok) => {
+  const answer = await resolve({ approval_policy: asked }, { inherited: { approval_policy: policy } });
+  expect(answer.ok).toBe(ok);
+  if (answer.ok) expect(answer.settings.approval_policy).toBe(asked);
+});
+
+test('a person who is asked about another folder is told of the sandbox that the call asks for', async () => {
+  const other = join(folder, 'other');
+  mkdirSync(other);
+  const answer = await resolve(
+    { working_directory: other, sandbox_mode: 'read-only' },
+    { session: { non_interactive: false } },
+  );
+  expect(answer).toMatchObject({ needs_approval: { summary: expect.stringContaining('sandbox read-only') } });
+});
+
+test('says where the rollout of the session goes, where one is written', async () => {
+  const deps = { rolloutPath: (session: string) => `/rollouts/${session}.jsonl` };
+  const place = { rollout_path: expect.stringMatching(/^\/rollouts\/a.*\.jsonl$/) };
+  expect(await resolve({}, { deps, session: { rollout: true } })).toMatchObject(place);
+  expect(await resolve({}, { deps })).not.toHaveProperty('rollout_path');
+  expect(await resolve({}, { session: { rollout: true } })).not.toHaveProperty('rollout_path');
+});

@@ -100,6 +100,69 @@ describe('the named dialect', () => {
   });
 });
 
+describe('the mailbox dialect', () => {
+  const MAILBOX = ['subagent_open', 'subagent_reply', 'subagent_mailbox', 'subagent_read', 'subagent_end'];
+  const mailbox = (depth = 0, max_depth = 1) =>
+    agentIn({ working_directory: '/', dialect: 'mailbox', limits: limited(max_depth) }, depth);
+
+  test('offers its five tools and none of another dialect, unless they are switched off', () => {
+    expect(names(mailbox())).toEqual([...WORK, ...MAILBOX]);
+    expect(names(mailbox(), sessionWith({ tools: { subagent_tools: false } }))).toEqual(WORK);
+    expect(plan('spawn_agent', '{"message":"x"}', mailbox())).toMatchObject({
+      error: { code: 'unknown_tool' },
+    });
+    expect(plan('subagent_open', '{"goal":"x"}')).toMatchObject({ error: { code: 'unknown_tool' } });
+  });
+
+  test('at the depth limit none are there, and a forced call is refused', () => {
+    expect(names(mailbox(1))).toEqual(WORK);
+    expect(plan('subagent_open', '{"goal":"x"}', mailbox(1))).toMatchObject({
+      kind: 'refused',
+      error: { code: 'limit_depth', message: 'Agent depth limit reached. Solve the task yourself.' },
+    });
+    expect(plan('subagent_open', '{"goal":"x"}', mailbox(1, 2))).toMatchObject({ kind: 'operation' });
+  });
+
+  test('refuses wrong arguments in words, and an image that no model could be shown', () => {
+    expect(plan('subagent_open', '{"goal":"x","colour":"red"}', mailbox())).toMatchObject({
+      kind: 'refused',
+      error: { message: expect.stringMatching(/^failed to parse function arguments: .*colour/) },
+    });
+    const image = '{"subagent_id":"x","message":"look","images":["/no/such.png"]}';
+    expect(plan('subagent_reply', image, mailbox())).toMatchObject({
+      error: { code: 'invalid_arguments', message: expect.stringContaining('/no/such.png') },
+    });
+  });
+});
+
+describe('a plan that is wanted before work is handed out', () => {
+  const due = (dialect: 'collab' | 'named' | 'mailbox') => ({
+    ...agentIn({ working_directory: '/', dialect }),
+    plan_due: true as const,
+  });
+
+  test.each([
+    ['collab', 'spawn_agent', '{"message":"x"}'],
+    ['named', 'subagent_run', '{"name":"explorer","task":"x"}'],
+    ['mailbox', 'subagent_open', '{"goal":"x"}'],
+  ] as const)('has %s refuse %s until there is one', (dialect, tool, args) => {
+    expect(plan(tool, args, due(dialect))).toMatchObject({
+      kind: 'refused',
+      error: { code: 'plan_missing', hint: expect.stringContaining('update_plan'), retryable: true },
+    });
+    const { plan_due: _, ...planned } = due(dialect);
+    expect(plan(tool, args, planned)).toMatchObject({ kind: 'operation' });
+  });
+
+  test('refuses nothing else, and nothing where the agent cannot plan', () => {
+    expect(plan('wait', '{"ids":["x"]}', due('collab'))).toMatchObject({ kind: 'operation' });
+    const unable = sessionWith({ tools: { plan: false } });
+    expect(plan('spawn_agent', '{"message":"x"}', due('collab'), unable)).toMatchObject({
+      kind: 'operation',
+    });
+  });
+});
+
 test('no two dialects have a tool of the same name', () => {
   const all = Object.values(DIALECT_TOOLS).flatMap(({ operations, readers }) => [
     ...operations.map(({ name }) => name),

@@ -1,0 +1,89 @@
+import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type AgentId, type ArchiveRequest, CadreError, nameOf } from '../../protocol/index.ts';
+import { exists } from '../../rollout/write-new-file.ts';
+import { isWritable } from '../sandbox/bubblewrap.ts';
+
+type Writer = ArchiveRequest['writer'];
+
+/** The file that an archive goes to, and which folders are fine for it. */
+export interface ArchivePlace {
+  path: string;
+  /** @throws CadreError for a folder, links resolved, that may not be written to */
+  allow(folder: string): void;
+}
+
+/** The name of the archive of an agent in a folder. */
+function archiveName(agent: AgentId): string {
+  return `${agent.replaceAll('/', '~')}.jsonl`;
+}
+
+/** Where Cadre itself keeps archives: the next name that is free, unless `isSame` says that one of them is this one. */
+export function usualPlace(folder: string, agent: AgentId): (attempt: number) => ArchivePlace {
+  const name = archiveName(agent);
+  return (attempt) => {
+    const file = attempt === 0 ? name : name.replace(/\.jsonl$/, `-${attempt + 1}.jsonl`);
+    return { path: join(folder, file), allow: () => {} };
+  };
+}
+
+/**
+ * The place that an agent has named: nothing may be there, and it has to be one that the agent could write to itself.
+ *
+ * @param stateDir CADRE_HOME, which commands do not write to
+ * @throws CadreError `not_permitted`, `rollout_exists`, `invalid_arguments`
+ */
+export async function namedPlace(
+  asked: string,
+  agent: AgentId,
+  writer: Writer,
+  stateDir: string,
+): Promise<ArchivePlace> {
+  if (asked.includes('\0')) throw unusable('archive_to contains a NUL byte.');
+  const wanted = resolve(writer.working_directory, asked.replace(/^~(?=\/|$)/, homedir()));
+  const isFolder = (await stat(wanted).catch(() => undefined))?.isDirectory() === true;
+  const path = isFolder ? join(wanted, `${nameOf(agent)}.jsonl`) : wanted;
+  const allow = (folder: string): void => requireWritable(folder, writer, stateDir);
+  const folder = await realpath(dirname(path)).catch(() => {
+    throw unusable(`The folder ${dirname(path)} for archive_to does not exist.`);
+  });
+  if (!(await stat(folder)).isDirectory()) throw unusable(`${dirname(path)} is not a folder.`);
+  allow(folder);
+  return { path: join(folder, basename(path)), allow };
+}
+
+/** @throws CadreError `rollout_exists` */
+export async function requireFree(path: string): Promise<void> {
+  // A link that leads nowhere is something, too.
+  if ((await lstat(path).catch(() => undefined)) !== undefined) throw exists(path);
+}
+
+export async function prepareFolder(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+}
+
+function requireWritable(
+  folder: string,
+  { sandbox_mode: mode, working_directory }: Writer,
+  stateDir: string,
+): void {
+  if (mode === 'danger-full-access') return;
+  if (mode === 'workspace-write' && isWritable(folder, working_directory, stateDir)) return;
+  throw new CadreError(
+    'not_permitted',
+    `archive_to is in ${folder}, which the sandbox (${mode}) does not let you write to.`,
+    {
+      hint:
+        mode === 'read-only'
+          ? 'Leave archive_to out.'
+          : 'Name a place below your working directory, or leave it out.',
+    },
+  );
+}
+
+function unusable(message: string): CadreError {
+  return new CadreError('invalid_arguments', message, {
+    hint: 'Name a file in a folder that exists, or leave archive_to out.',
+  });
+}
