@@ -1,7 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { z } from 'zod';
 import { findEnded } from '../../activities/find-ended.ts';
 import type { ReadItems } from '../../activities/model/conversation-cache.ts';
 import { conversationReader } from '../../activities/model/read-conversation.ts';
