@@ -147,10 +147,7 @@ export class Workplace {
 
   /** The same for a question to a session: one that Temporal keeps no longer is served by nobody, since none is asked. */
   async withSession<T>(session: SessionId, action: () => Promise<T>): Promise<T> {
-    const describing = this.link.reach((client) => client.get(session).describe());
-    return (await describing.then(() => false, isMissing))
-      ? action()
-      : this.withAgent(session, 'answer', action);
+    return (await this.#isGone(session)) ? action() : this.withAgent(session, 'answer', action);
   }
 
   /**
@@ -181,7 +178,7 @@ export class Workplace {
 
   /**
    * A worker that lacks a key of the session could do nothing for it. From here on it may be this process's key, too,
-   * that its payloads are sealed with.
+   * that its payloads are sealed with. What Temporal keeps no longer is read from its rollout, which knows its own key.
    */
   async #requireKeys(id: SessionId): Promise<void> {
     const record = await this.files.read(id);
@@ -190,6 +187,7 @@ export class Workplace {
     const { key_ids = [] } = record;
     const missing = key_ids.find((key) => ring?.keys.has(key) !== true);
     if (missing !== undefined) {
+      if (await this.#isGone(id)) return this.files.write({ ...without(record), ...this.sealing });
       const problem = `session ${id} is sealed with the key ${missing}, which is not here.`;
       throw new CadreError('key_missing', problem, { hint: missingKeyHint(missing) });
     }
@@ -197,11 +195,15 @@ export class Workplace {
     await this.files.write({ ...record, key_ids: [...key_ids, ring.current] });
   }
 
+  async #isGone(session: SessionId): Promise<boolean> {
+    const describing = this.link.reach((client) => client.get(session).describe());
+    return describing.then(() => false, isMissing);
+  }
+
   /** Makes a session this person's own that is about to be brought back from its rollout. */
   async adopt(session: SessionId): Promise<void> {
     if (this.rollouts.pathOf(session) === undefined || (await this.files.read(session)) !== undefined) return;
-    const describing = this.link.reach((client) => client.get(session).describe());
-    if (!(await describing.then(() => false, isMissing))) return;
+    if (!(await this.#isGone(session))) return;
     const rollout = await this.rollouts.find(session);
     if (rollout === undefined) return;
     await this.files.write({
@@ -218,8 +220,7 @@ export class Workplace {
   async prune(): Promise<void> {
     await this.files.prune(async (record) => {
       if (!this.#isAtServer(record)) return false;
-      const describing = this.link.reach((client) => client.get(record.session_id).describe());
-      return describing.then(() => false, isMissing);
+      return this.#isGone(record.session_id);
     });
   }
 
@@ -266,4 +267,8 @@ export class Workplace {
 function placeOf(record: SessionRecord | undefined): { address?: string; namespace?: string } {
   const { address, namespace } = record ?? {};
   return { ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) };
+}
+
+function without({ key_ids: _, ...record }: SessionRecord): SessionRecord {
+  return record;
 }

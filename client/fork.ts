@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, Connection } from '@temporalio/client';
 import {
   type AgentId,
   type AgentInput,
@@ -16,6 +16,7 @@ import { checkedContent } from './checked.ts';
 import { translate } from './errors.ts';
 import { itemsOr, lastSeen, sessionSettingsOr } from './left-behind.ts';
 import { lastLife } from './resume.ts';
+import { knownSearchAttributes } from './search-attributes.ts';
 import { startRoot } from './start-workflow.ts';
 import type { ForkOptions } from './types.ts';
 
@@ -43,6 +44,10 @@ export async function startFork(
   const to = itemsCarried(of, await itemsOr(line, rollouts, runId), options.beforeMessage);
   const { settings, identity } = snapshot;
   const session = await sessionSettingsOr(line, rollouts);
+  const search_attributes = await knownSearchAttributes(
+    client.connection as Connection,
+    client.options.namespace,
+  );
   // What carries nothing along has nothing of that task.
   const task = options.task ?? (content === undefined ? (to === 0 ? '' : identity.task) : plainText(content));
   const start: AgentInput = {
@@ -52,7 +57,7 @@ export async function startFork(
       depth: 0,
       source: options.source ?? { kind: 'api' },
       task: task.slice(0, TASK_SHOWN),
-      search_attributes: session.search_attributes,
+      search_attributes,
     },
     settings,
     session: {
@@ -60,6 +65,7 @@ export async function startFork(
       // Without an input it would have nothing to do, and nothing to end with.
       one_shot: session.one_shot && content !== undefined,
       ...options.session,
+      search_attributes,
     },
     restore: { kind: 'fork', agent_id: of, run_id: runId, to },
     ...(content === undefined ? {} : { input: { id: `${id}#start`, content } }),

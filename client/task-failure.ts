@@ -8,6 +8,8 @@ const { VersioningBehavior, WorkflowTaskFailedCause } = proto.temporal.api.enums
 
 /** The failure stands at the end of the history, before what has come to the agent since. */
 const LATEST_EVENTS = 50;
+/** What the server says where a namespace has lost a search attribute. */
+const UNKNOWN_ATTRIBUTE = /no mapping defined for search attribute|search attribute \S+ is not defined/i;
 
 /**
  * Why an agent stands still although workers take its workflow task: they fail at it, and it is handed out again.
@@ -70,10 +72,16 @@ export function standsStill(id: AgentId, failure: TaskFailure, cause?: unknown):
     : 'its workflow task fails';
   const text = `agent ${id} stands still: ${why} (tried ${attempt} times). The worker said: ${message}`;
   return new CadreError('no_worker', text, {
-    hint: of_other_version
-      ? OTHER_VERSION_HINT
-      : 'The message says what its worker lacks; once a worker can carry the task out the agent goes on, and nothing is lost.',
+    hint: hintFor(failure),
     retryable: true,
     cause,
   });
+}
+
+function hintFor({ message, of_other_version }: TaskFailure): string {
+  if (of_other_version) return OTHER_VERSION_HINT;
+  if (UNKNOWN_ATTRIBUTE.test(message)) {
+    return '`cadre setup` registers the search attributes of the namespace again; then the agent goes on, and nothing is lost.';
+  }
+  return 'The message says what its worker lacks; once a worker can carry the task out the agent goes on, and nothing is lost.';
 }

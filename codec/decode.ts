@@ -1,6 +1,6 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type proto from '@temporalio/proto';
-import type { KeyRing } from '../protocol/index.ts';
+import { type KeyRing, sealedReason } from '../protocol/index.ts';
 import { payloadCodecs } from './data-converter.ts';
 import { payloadConverter } from './payload-converter.ts';
 
@@ -35,9 +35,11 @@ export async function failureMessage(
   if (encodedAttributes == null) return message ?? undefined;
   const [plain] = await decodeWith(codecs, [encodedAttributes]);
   const attributes = plain === undefined ? undefined : payloadConverter.fromPayload(plain);
+  const sealed = sealedReason(attributes);
+  if (sealed !== undefined) return `what it says cannot be read here: ${sealed.reason}`;
   if (typeof attributes === 'object' && attributes !== null) {
-    const { message: sealed } = attributes as { message?: unknown };
-    if (typeof sealed === 'string') return sealed;
+    const { message: said } = attributes as { message?: unknown };
+    if (typeof said === 'string') return said;
   }
   return message ?? undefined;
 }

@@ -33,6 +33,7 @@ export * from './rehearsal.ts';
 export * from './restore.ts';
 export * from './result-sections.ts';
 export * from './rollout.ts';
+export { type RolloutState, rolloutStateSchema } from './rollout-state.ts';
 export * from './server-errors.ts';
 export * from './sessions.ts';
 export * from './settings.ts';

@@ -3,6 +3,7 @@ import type { ErrorBody } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type AgentId, agentIdSchema } from './ids.ts';
 import type { Item } from './items.ts';
+import { heldEventSchema, rolloutStateSchema } from './rollout-state.ts';
 import { agentSettingsSchema, type Presented, sessionSettingsSchema } from './settings.ts';
 import { statusSchema } from './status.ts';
 
@@ -33,75 +34,6 @@ export const rolloutHeaderSchema = z.looseObject({
 export type RolloutHeader = z.infer<typeof rolloutHeaderSchema>;
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
-const record = z.looseObject({});
-const records = z.array(record);
-
-/**
- * What an agent relies on when it takes its state up again, see `AgentCarry` in workflows/. Whatever lacks any of this
- * would fail its workflow, again and again.
- */
-export const rolloutStateSchema = z.looseObject({
-  conversation: z.looseObject({
-    items: z.array(z.never()),
-    digest: z.string(),
-    known: z.int().nonnegative(),
-    bytes: z.int().nonnegative(),
-  }),
-  inbox: z.looseObject({ waiting: records, seen: z.array(z.string()), taken: z.array(z.array(z.string())) }),
-  children: z.looseObject({
-    known: z.array(z.looseObject({ id: agentIdSchema, status: statusSchema, closed: z.boolean() })),
-    counters: z.record(z.string(), z.int()),
-  }),
-  events: z.looseObject({
-    held: z.array(z.custom<AgentEvent>((event) => eventSchema.safeParse(event).success)),
-    last: z.int().nonnegative(),
-  }),
-  standing: z.looseObject({
-    status: statusSchema,
-    since: z.number(),
-    updated: z.number(),
-    closed: z.boolean(),
-    turn: z.int(),
-    step: z.int(),
-    turn_started: z.number(),
-    usage: z.looseObject({ total_tokens: z.number() }),
-    plan: records,
-    approval_missing: z.boolean(),
-  }),
-  /** At the root only. */
-  tree: z
-    .looseObject({
-      reports: z.array(
-        z.looseObject({
-          view: z.looseObject({ agent_id: agentIdSchema, closed: z.boolean() }),
-          seq: z.int(),
-        }),
-      ),
-      slots: z.looseObject({
-        working: z.array(agentIdSchema),
-        lent: z.array(agentIdSchema),
-        spawned: z.int(),
-      }),
-    })
-    .optional(),
-  step: z.looseObject({ plans: records, outputs: records, parked: z.array(z.unknown()) }).optional(),
-  /** Absent where it has none. */
-  mailbox: z
-    .looseObject({
-      sent: z.int(),
-      awaited: z.array(
-        z.looseObject({ mail_id: z.string(), subagent_id: agentIdSchema, input_id: z.string() }),
-      ),
-      received: z.array(z.looseObject({ mail_id: z.string(), subagent_id: agentIdSchema, body: z.string() })),
-    })
-    .optional(),
-  orders: records,
-  verdicts: records,
-  operations: z.array(z.unknown()),
-  counters: z.looseObject({ reports: z.int(), requests: z.int(), inputs: z.int(), approvals: z.int() }),
-});
-export type RolloutState = z.infer<typeof rolloutStateSchema>;
-
 const identitySchema = z.looseObject({
   agent_id: agentIdSchema,
   session_id: agentIdSchema,
@@ -209,14 +141,7 @@ export interface RolloutReplaced {
   item: Item;
 }
 
-const eventSchema = z.looseObject({
-  type: text,
-  seq: z.int().positive(),
-  at: z.iso.datetime(),
-  agent_id: agentIdSchema,
-  session_id: agentIdSchema,
-});
-export const rolloutEventSchema = z.looseObject({ type: z.literal('event'), event: eventSchema });
+export const rolloutEventSchema = z.looseObject({ type: z.literal('event'), event: heldEventSchema });
 export interface RolloutEvent {
   type: 'event';
   event: AgentEvent;

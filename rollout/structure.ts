@@ -103,6 +103,12 @@ export class Structure {
       if (line.session === undefined || line.state.tree === undefined)
         refuse(`the root ${id} has no session`);
     } else if (!this.#agents.has(session)) refuse('the root has to come first');
+    const { conversation, children } = line.state;
+    if (conversation.known > line.items)
+      refuse(`the model of ${id} is to have seen ${conversation.known} items of ${line.items}`);
+    const stranger = children.known.find((known) => sessionOf(known.id) !== session);
+    if (stranger !== undefined)
+      refuse(`agent ${id} knows ${stranger.id}, which is not of session ${session}`);
     this.#agents.add(id);
     this.#current = { line, items: 0, digest: EMPTY_DIGEST, seq: 0 };
   }

@@ -225,6 +225,15 @@ describe('with encryption', () => {
       expect(failure.error.message).toMatch(/the key k2, which is not here/);
     }
     expect((await home.run(['close', id, ...rotated], { cwd, env: both })).code).toBe(0);
+
+    // Nothing is left that the old key has sealed: Temporal has forgotten it, and the rollout is of today.
+    const { address } = await placeOf(home);
+    const all = `WorkflowId STARTS_WITH "${id}"`;
+    await run(temporal, ['workflow', 'delete', '--address', address, '--query', all, '--yes']);
+    const withK2 = { cwd, env: { SEALING: `k2:${keys.k2}` } };
+    const gone = async () => (await home.run(['resume', id, ...rotated], withK2)).stderr;
+    await expect.poll(gone, { timeout: 150_000, interval: 5_000 }).not.toMatch(/k1/);
+    expect((await home.run(['status', id, '--json', ...rotated], withK2)).stdout).toContain('"closed":false');
   });
 });
 

@@ -45,6 +45,18 @@ test('a rollout is read as it was written, line by line', async () => {
   expect(read.at(-1)).toMatchObject({ type: 'end', agents: 2, lines: SAMPLE.length });
 });
 
+const CHILD = JSON.stringify({
+  id: 'a0k3v9x2m4qd8/worker-1',
+  isChild: true,
+  role: 'worker',
+  status: 'completed',
+  message: '',
+  turn: 1,
+  closed: true,
+  seq: 1,
+  pending: [],
+});
+
 describe('what is wrong is told with its line:', () => {
   test.each<[what: string, change: (lines: string[]) => string[], reason: RegExp]>([
     ['an empty file', () => [], /^FILE: line 1: the file is empty/],
@@ -75,6 +87,26 @@ describe('what is wrong is told with its line:', () => {
     ],
     ['an item that is none', edited(4, '"text":"hi"', '"text":7'), /line 4: item: item.text: /],
     ['a state that lacks something', edited(2, '"inbox"', '"outbox"'), /line 2: agent: state.inbox: /],
+    [
+      'an input that is none, in a state',
+      edited(2, '"waiting":[]', '"waiting":[{}]'),
+      /line 2: agent: state.inbox.waiting.0/,
+    ],
+    [
+      'an order that is none, in a state',
+      edited(2, '"orders":[]', '"orders":[{}]'),
+      /line 2: agent: state.orders/,
+    ],
+    [
+      'a child of another session, in a state',
+      edited(2, '"known":[]', `"known":[${CHILD}]`),
+      /line 2: agent .* knows a0k3v9x2m4qd8\/worker-1, which is not of session/,
+    ],
+    [
+      'a model that has seen more than there is',
+      edited(2, '"known":0', '"known":99'),
+      /line 2: .* seen 99 items of 2/,
+    ],
     ['a setting that is not known', edited(2, '"model":', '"moddel":'), /line 2: agent: settings/],
     [
       'an agent of another session',

@@ -165,7 +165,9 @@ async function startAgain(
   const queued = slot?.outcome === 'queued';
   // It comes up idle. Said by itself, that might come behind what is reserved for input that it is about to get.
   if (slot?.outcome === 'granted') releaseSlot(agent, id);
-  const { identity, settings, note, run_id, reports } = found;
+  const { settings, note, run_id, reports } = found;
+  // Its own may be of long ago, and the namespace know some of them no longer.
+  const identity = { ...found.identity, search_attributes: agent.identity.search_attributes };
   const undo = agent.children.resumed(id, reports, queued);
   try {
     const child = await startAgentWorkflow(
