@@ -1,4 +1,10 @@
-import { type AgentSettings, CadreError, type SessionId, type SessionSettings } from '../protocol/index.ts';
+import {
+  type AgentSettings,
+  CadreError,
+  type Dialect,
+  type SessionId,
+  type SessionSettings,
+} from '../protocol/index.ts';
 import { scriptModels } from '../protocol/script-models.ts';
 import type { ListModels } from './config/model.ts';
 import type { ProviderChoice } from './config/provider.ts';
@@ -6,6 +12,7 @@ import type { ProviderChoice } from './config/provider.ts';
 /**
  * Finds out before a local session starts what its worker would find: whether there is the role, and what it wants.
  *
+ * @returns the dialect that its root speaks
  * @throws CadreError `unknown_role`, `config_invalid` for a file that is broken, `unknown_model`
  */
 export async function checkRole(
@@ -14,7 +21,7 @@ export async function checkRole(
   session: SessionSettings,
   provider: ProviderChoice,
   listModels: ListModels,
-): Promise<void> {
+): Promise<Dialect> {
   const { createResolveRole } = await import('../worker/preflight.ts');
   const resolve = createResolveRole({
     sessions: { get: async () => session },
@@ -22,7 +29,7 @@ export async function checkRole(
       provider.settings.script === undefined ? listModels(provider) : scriptModels(name, provider.settings),
   });
   const answer = await resolve({ session_id: id, inherited: settings, role: settings.role });
-  if (answer.ok) return;
+  if (answer.ok) return answer.settings.dialect;
   const { code, message, hint } = answer.error;
   throw new CadreError(code, message, hint === undefined ? {} : { hint });
 }

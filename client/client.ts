@@ -19,6 +19,8 @@ import {
   requireServer,
   sessionSettingsSchema,
   TASK_SHOWN,
+  threadsProblem,
+  withDialectLimits,
 } from '../protocol/index.ts';
 import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentHandle } from './agent-handle.ts';
@@ -78,7 +80,10 @@ export class CadreClient {
    */
   async start(options: StartOptions): Promise<Agent> {
     const id = options.id ?? newRootId(Date.now(), Math.random);
-    const settings = checked(agentSettingsSchema, options.settings, 'settings');
+    checked(agentSettingsSchema, options.settings, 'settings');
+    const settings = checked(agentSettingsSchema, withDialectLimits(options.settings), 'settings');
+    const problem = threadsProblem(settings.dialect, settings.limits.max_threads);
+    if (problem !== undefined) throw new CadreError('invalid_arguments', `settings: ${problem}`);
     const session = checked(sessionSettingsSchema, options.session ?? {}, 'session');
     if (options.session?.search_attributes === undefined) {
       session.search_attributes = await this.knownSearchAttributes();

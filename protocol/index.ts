@@ -7,6 +7,7 @@ export * from './collab.ts';
 export * from './connection.ts';
 export * from './context-windows.ts';
 export * from './counted.ts';
+export * from './dialect-limits.ts';
 export * from './dialect-tools.ts';
 export * from './dialects.ts';
 export * from './digest.ts';

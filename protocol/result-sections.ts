@@ -46,6 +46,9 @@ interface Part {
  * Reads the sections of a result. Markdown headings, bold, numbers, other cases of letters and a missing colon are
  * taken for what they mean; text before the first section belongs to none. Where there are several sets of sections, as
  * where one is quoted, the fullest counts, the last of those that are alike. Never throws.
+ *
+ * It runs in workflows: what it reads makes an answer longer, and one that is too long is stored, so that to change how it
+ * reads may change commands.
  */
 export function readSections(text: string): ReadSections {
   const lines = text.split(/\r\n|\n|\r/);

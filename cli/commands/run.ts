@@ -23,6 +23,7 @@ import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { readText } from '../read-text.ts';
+import { withLimitsOf } from '../role-limits.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import { Serving } from '../serving/serving.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
@@ -93,10 +94,13 @@ export default async function run(
     oneShot: true,
     nonInteractive: !asks,
   };
-  const root = agentSettingsOf(settings);
+  const preset = agentSettingsOf(settings);
   const session = sessionSettingsOf({ ...settings, searchAttributes: [] });
   // A queued one has the roles of its workers.
-  if (!isQueued) await checkRole(id, root, session, provider, listModels);
+  const dialect = isQueued ? preset.dialect : await checkRole(id, preset, session, provider, listModels);
+  const sources = invocation.configSources(cwd);
+  const flags = [...(sources.flags ?? []), ...flagsOf(options)];
+  const root = await withLimitsOf(dialect, settings, { ...sources, flags });
   // Whose output is not read any more before the session is followed is left with it, not without.
   holdOnClosedOutput();
   const place = await Workplace.open(invocation, config);

@@ -1,3 +1,4 @@
+import { DIALECT_LIMITS, type Dialect } from '../../protocol/index.ts';
 import type { Table } from './key-path.ts';
 import { type Layer, namedLayer } from './layer.ts';
 
@@ -12,17 +13,10 @@ const CLASSIC_LIMITS = {
   wait_max_ms: 300_000,
 };
 
-/** What the dialects presume; whatever a person sets wins over it. */
-const DIALECT_LIMITS: Record<string, Table> = {
-  named: { max_depth: 1 },
-  mailbox: { max_depth: 1 },
-  sessions: { max_threads: 10 },
-};
-
 /** Defaults that follow from other settings. They lie below everything that a person wrote. */
 export function builtInLayers(dialect: unknown, classic: boolean): Layer[] {
   return [
-    limitsLayer(DIALECT_LIMITS[String(dialect)] ?? {}, `dialect ${String(dialect)}`),
+    limitsLayer(DIALECT_LIMITS[dialect as Dialect] ?? {}, `dialect ${String(dialect)}`),
     limitsLayer(classic ? CLASSIC_LIMITS : {}, `profile ${CLASSIC}`),
   ];
 }

@@ -1,11 +1,8 @@
-import { counted } from '../../protocol/index.ts';
+import { counted, SESSIONS_THREADS_MAX } from '../../protocol/index.ts';
 import { formatKey } from './key-path.ts';
 import type { Origin } from './layer.ts';
 import type { ConfigProblem } from './problems.ts';
 import type { Config } from './schema.ts';
-
-/** Of agents of the dialect sessions, as its document has it. */
-const SESSIONS_THREADS_MAX = 20;
 
 type OriginOf = (key: string) => Origin;
 

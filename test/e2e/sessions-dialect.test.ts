@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { type AgentEvent, type AgentView, sessionProjectionSchema } from '../../protocol/index.ts';
@@ -111,4 +111,21 @@ test('a wait for a session outlives the death of every process: opened once, ans
   expect(await tree()).toHaveLength(2);
   const { events } = await home.json<{ events: AgentEvent[] }>(['events', id]);
   expect(events.filter(({ type }) => type === 'agent.wait.end')).toHaveLength(1);
+}, 150_000);
+
+test('a root whose role speaks sessions has the cap of that, unless the configuration says otherwise', async () => {
+  const cwd = home.newFolder('role');
+  mkdirSync(join(cwd, '.cadre/agents'), { recursive: true });
+  const role = '---\ndescription: Leads.\ndialect: sessions\n---\nYou lead.\n';
+  writeFileSync(join(cwd, '.cadre/agents/lead.md'), role);
+  const start = ['run', 'slow', '--agent', 'lead', ...playing('sessions.yaml')];
+  const cap = async (...settings: string[]) => {
+    const args = [...start, ...settings.flatMap((setting) => ['-c', setting])];
+    const { session_id: id } = await home.json<RunJson>(args, { cwd });
+    return /"max_threads":(\d+)/.exec((await home.run(['export', id])).stdout)?.[1];
+  };
+  expect(await cap()).toBe('10');
+  expect(await cap('agents.max_threads=15')).toBe('15');
+  const tooMany = await home.run([...start, '-c', 'agents.max_threads=21'], { cwd });
+  expect(tooMany).toMatchObject({ code: 2, stderr: expect.stringContaining('20') });
 }, 150_000);

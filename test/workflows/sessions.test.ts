@@ -281,6 +281,25 @@ describe.concurrent('a session', () => {
   });
 });
 
+test('what works below a session that has finished is stopped with its closing', async () => {
+  const session = await worker().start({
+    tools: { act: untilStopped(() => {}) },
+    script: lines({
+      root: [open({ name: 'lead' }), ask('lead'), close('lead'), say('ok')],
+      lead: [open({ name: 'hand' }), say(REPORT)],
+      'lead/hand': [call('act'), say('never')],
+    }),
+  });
+  await session.untilFinal();
+  const [lead, hand] = [session.idOf('lead'), session.idOf('lead/hand')];
+  expect(sound(lastOutput(await session.items(), 'agent_close'))).toMatchObject({
+    status: 'completed',
+    contract: 'ok',
+    closed_agents: [hand, lead],
+  });
+  expect(await session.status('lead/hand')).toMatchObject({ status: 'interrupted', closed: true });
+});
+
 describe.concurrent('the name of a session', () => {
   test('is taken once, also within one answer, and may not be everything', async () => {
     const session = await worker().start({
