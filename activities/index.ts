@@ -15,6 +15,7 @@ import { AgentSettingsStore } from './agent-settings.ts';
 import { findEnded } from './find-ended.ts';
 import { storeText } from './handles/handle-store.ts';
 import { createStoreOutputs } from './handles/store-outputs.ts';
+import { transcriptReader } from './handles/transcripts.ts';
 import { ConversationCache } from './model/conversation-cache.ts';
 import { createModelActivity } from './model/model.ts';
 import { ModelProviders } from './model/model-providers.ts';
@@ -79,6 +80,7 @@ export function createActivities(deps: ActivityDeps) {
     tools,
     remember: (agent, callId, output) => conversations.remember(agent, callId, output),
     stateDir: deps.stateDir,
+    readTranscript: transcriptReader(deps.client, deps.rollouts),
     fallbackEnvironment: filterEnvironment(deps.environment),
   });
   const core: CoreActivities = {

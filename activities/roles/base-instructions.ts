@@ -29,6 +29,10 @@ const TOOLS: readonly { says: string; of?: readonly string[] }[] = [
     says: "A failed call tells what went wrong; change something before you try again. Long outputs are cut in the middle, so ask for the part you need. When a tool's outcome is said to be unknown, look at what is there before you repeat anything with effects.",
   },
   {
+    says: 'What a cut left out stands behind the handle that it names: handle_read shows parts of it, so that nothing has to be run again.',
+    of: ['handle_read'],
+  },
+  {
     says: 'For work of several steps keep a plan with update_plan, and keep it true.',
     of: ['update_plan'],
   },

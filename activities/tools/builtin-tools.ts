@@ -1,5 +1,6 @@
 import type { Tool } from './define-tool.ts';
 import { grepFiles } from './grep-files.ts';
+import { handleRead } from './handle-read.ts';
 import { listAgents } from './list-agents.ts';
 import { listDir } from './list-dir.ts';
 import { readFile } from './read-file.ts';
@@ -13,6 +14,7 @@ export const builtinTools: readonly Tool[] = [
   readFile,
   listDir,
   grepFiles,
+  handleRead,
   updatePlan,
   listAgents,
   subagentList,

@@ -43,7 +43,7 @@ test('the roles that come with Cadre', () => {
   );
 });
 
-const READS = ['read_file', 'list_dir', 'grep_files', 'update_plan'];
+const READS = ['read_file', 'list_dir', 'grep_files', 'handle_read', 'update_plan'];
 const WRITES = ['apply_patch', 'deploy'];
 
 test.each([
@@ -83,6 +83,7 @@ test('custom has exactly the tools that the call names, under any of their names
   expect(offered(await started({ role: 'CUSTOM', allowed_tools: ['Read', 'Grep'] }))).toEqual([
     'read_file',
     'grep_files',
+    'handle_read',
   ]);
 });
 
