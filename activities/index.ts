@@ -46,6 +46,8 @@ export interface ActivityDeps {
   rollouts: Rollouts;
   /** Whether the rollouts of sessions that close are written there. */
   writesRollouts: boolean;
+  /** The memory file of this worker, for sessions that ask for a memory and bring no file of their own. */
+  memory?: string | undefined;
   /** A team's own tools. One that bears a built-in's name takes its place. */
   tools: readonly Tool[];
   maxCachedConversations?: number | undefined;
@@ -90,6 +92,7 @@ export function createActivities(deps: ActivityDeps) {
     ),
     resolve_role: createResolveRole({
       sessions,
+      memory: deps.memory,
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),

@@ -33,6 +33,10 @@ const TOOLS: readonly { says: string; of?: readonly string[] }[] = [
     of: ['handle_read'],
   },
   {
+    says: 'What later sessions should know and could not find out by looking goes into the memory by remember, a short note each.',
+    of: ['remember'],
+  },
+  {
     says: 'For work of several steps keep a plan with update_plan, and keep it true.',
     of: ['update_plan'],
   },

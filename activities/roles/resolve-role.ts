@@ -10,6 +10,7 @@ import type { SessionStore } from '../session-store.ts';
 import { allowedByCall } from './allowed-by-call.ts';
 import { DEFAULT_ROLE } from './builtin-roles.ts';
 import { chooseEffort } from './choose-effort.ts';
+import { memoryFor } from './memory.ts';
 import type { Persona, Role } from './role.ts';
 import { type KnownRole, readRole } from './role-catalog.ts';
 import { tighten } from './tighten.ts';
@@ -22,6 +23,8 @@ export interface RoleDeps {
   sessions: SessionStore;
   /** Default: the roles of the files that the parent's folder and the home have, and those that come with Cadre. */
   roleNamed?: (name: string) => Role;
+  /** The memory file of this worker, for sessions that do not bring one of their own. */
+  memory?: string | undefined;
   /** Where the session does not say: the home of whoever runs this. */
   home?: string;
   /** The models that a provider has; undefined when it takes any, or does not tell. */
@@ -61,8 +64,10 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     persona: _,
     role_text: __,
     model_named: ___,
+    memory: ____,
     ...rest
   } = tightened(inherited, known, persona, allowed);
+  const memory = await memoryFor(session, deps.memory);
   const settings: AgentSettings = {
     ...rest,
     role: role.name,
@@ -72,6 +77,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
     ...(role.dialect === undefined ? {} : { dialect: role.dialect }),
     ...(instructions !== undefined && keepsInstructions(role, request) ? { instructions } : {}),
+    ...(memory === undefined ? {} : { memory }),
     ...(known.origin === 'built-in' ? {} : { role_text: textOf(known, persona) }),
   };
   return (

@@ -4,6 +4,7 @@ import { handleRead } from './handle-read.ts';
 import { listAgents } from './list-agents.ts';
 import { listDir } from './list-dir.ts';
 import { readFile } from './read-file.ts';
+import { remember } from './remember.ts';
 import { shell } from './shell.ts';
 import { subagentDescribe, subagentList } from './subagent-catalog.ts';
 import { updatePlan } from './update-plan.ts';
@@ -16,6 +17,7 @@ export const builtinTools: readonly Tool[] = [
   grepFiles,
   handleRead,
   updatePlan,
+  remember,
   listAgents,
   subagentList,
   subagentDescribe,

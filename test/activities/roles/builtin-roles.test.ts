@@ -9,7 +9,7 @@ import { offeredTools, planCall } from '../../../activities/tools/offered.ts';
 import type { AgentContext, Dialect, RoleRequest } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from '../tools/tool-context.ts';
 
-const session = sessionWith();
+const session = sessionWith({ memory: { path: '/nowhere/memory.md' } });
 const withEffects = (name: string) =>
   defineTool({
     name,
@@ -18,7 +18,7 @@ const withEffects = (name: string) =>
     parameters: z.strictObject({}),
     run: async () => '',
   });
-const tools = [...builtinTools, withEffects('apply_patch'), withEffects('deploy'), withEffects('remember')];
+const tools = [...builtinTools, withEffects('apply_patch'), withEffects('deploy')];
 
 const resolve = createResolveRole({
   sessions: { get: async () => session },
