@@ -3,7 +3,7 @@ import type { AgentContext, SandboxMode } from '../../protocol/index.ts';
 const SANDBOX: Readonly<Record<SandboxMode, string>> = {
   'read-only': 'Commands may read everything and change nothing; there is no network.',
   'workspace-write':
-    'Commands may read everything, and write below the working directory and in /tmp; .git, .cadre, .codex and .agents there stay read-only, and there is no network.',
+    'Commands may read everything, and write below the working directory and in /tmp; .git, .cadre, .codex, .claude and .agents there stay read-only, and there is no network.',
   'danger-full-access': 'Commands are not contained: they may change anything the person could. Be careful.',
 };
 
