@@ -15,6 +15,7 @@ import { AgentSettingsStore } from './agent-settings.ts';
 import { findEnded } from './find-ended.ts';
 import { storeText } from './handles/handle-store.ts';
 import { createStoreOutputs } from './handles/store-outputs.ts';
+import { transcriptReader } from './handles/transcripts.ts';
 import { ConversationCache } from './model/conversation-cache.ts';
 import { createModelActivity } from './model/model.ts';
 import { ModelProviders } from './model/model-providers.ts';
@@ -46,6 +47,8 @@ export interface ActivityDeps {
   rollouts: Rollouts;
   /** Whether the rollouts of sessions that close are written there. */
   writesRollouts: boolean;
+  /** The memory file of this worker, for sessions that ask for a memory and bring no file of their own. */
+  memory?: string | undefined;
   /** A team's own tools. One that bears a built-in's name takes its place. */
   tools: readonly Tool[];
   maxCachedConversations?: number | undefined;
@@ -81,6 +84,7 @@ export function createActivities(deps: ActivityDeps) {
     tools,
     remember: (agent, callId, output) => conversations.remember(agent, callId, output),
     stateDir: deps.stateDir,
+    readTranscript: transcriptReader(deps.client, deps.rollouts),
     fallbackEnvironment: filterEnvironment(deps.environment),
   });
   const core: CoreActivities = {
@@ -91,6 +95,7 @@ export function createActivities(deps: ActivityDeps) {
     resolve_role: createResolveRole({
       sessions,
       rolloutPath: (session) => rollouts?.pathToWrite(session),
+      memory: deps.memory,
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),

@@ -33,6 +33,7 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   unknown_role: EXIT.usage,
   agent_not_found: EXIT.notFound,
   approval_not_found: EXIT.notFound,
+  handle_not_found: EXIT.notFound,
   role_not_found: EXIT.notFound,
   unknown_tool: EXIT.notFound,
   approval_unavailable: EXIT.approvalMissing,

@@ -11,6 +11,7 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   agent_closed: '`cadre resume ID` brings it back.',
   ended_from_outside: '`cadre resume ID --recursive` brings it back, with what was open below it.',
   agent_not_resumable: '`cadre events ID` tells what happened to it.',
+  handle_not_found: 'Stored outputs lie in CADRE_HOME, below handles.',
   rollout_invalid: 'Export the session again, where it still is: cadre export ID -o FILE',
   rollout_exists: '`cadre import FILE --replace` puts the file in its place.',
   limit_depth: 'agents.max_depth sets how deep a session may go.',

@@ -7,7 +7,9 @@ import {
   type SessionSettings,
   SPOKEN_DIALECTS,
 } from '../protocol/index.ts';
+import { cadreHome } from '../server/home.ts';
 import type { Environment } from './config/environment-layer.ts';
+import { memoryFile } from './config/memory.ts';
 import type { ProviderChoice } from './config/provider.ts';
 import type { Config } from './config/schema.ts';
 
@@ -83,6 +85,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const { key_env: own } = config.encryption ?? {};
   const keys = [...keyVariables(providers), ...(own === undefined ? [] : [own])];
   const filter = { include, exclude: [...exclude, ...keys] };
+  const memory = memoryFile(config, cadreHome(environment));
   return {
     ...(isQueued ? {} : { environment: filterEnvironment(environment, filter) }),
     model_providers: providers,
@@ -92,6 +95,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
     one_shot: choices.oneShot,
     wait_agents: choices.waitAgents,
     non_interactive: choices.nonInteractive,
+    ...(memory === undefined ? {} : { memory: isQueued ? {} : { path: memory } }),
     rollout: config.rollouts.enabled,
     ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
   };

@@ -13,5 +13,5 @@ export function whereStored(stored: Stored | undefined): string {
   if (stored === undefined) return '';
   if ('problem' in stored) return `; not stored: ${stored.problem.slice(0, PROBLEM_SHOWN)}`;
   const part = stored.onlyBytes === undefined ? '' : `: its first ${stored.onlyBytes} bytes`;
-  return `; stored as ${stored.handle}${part}`;
+  return `; stored as ${stored.handle}${part} (handle_read reads it)`;
 }

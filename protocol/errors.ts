@@ -9,6 +9,7 @@ export const ERROR_CODES = [
   'agent_closed',
   'ended_from_outside',
   'agent_not_resumable',
+  'handle_not_found',
   'rollout_invalid',
   'rollout_exists',
   'limit_depth',

@@ -94,6 +94,11 @@ export const sessionSettingsSchema = z.strictObject({
   wait_agents: z.boolean().default(true),
   /** Nobody can be asked: what needs an approval is refused at once. */
   non_interactive: z.boolean().default(true),
+  /**
+   * Its agents have a memory: in this file, or where none is named, as for a queued session, in that of whoever works
+   * for it.
+   */
+  memory: z.strictObject({ path: z.string().min(1).optional() }).optional(),
   /** Its rollout is written when it closes, where the worker has a place for it. */
   rollout: z.boolean().optional(),
   /** JSON schema that the root's final answer has to follow. */
@@ -125,6 +130,11 @@ export const agentSettingsSchema = z.strictObject({
   role_text: z
     .strictObject({ path: z.string(), body: z.string(), persona: z.string().optional() })
     .optional(),
+  /**
+   * The memory file, and the newest notes in it, as they were when the agent was started: so it is told the same for as
+   * long as it lives. Absent where memory is off.
+   */
+  memory: z.strictObject({ path: z.string(), text: z.string().optional() }).optional(),
   /** Its instructions end with its task, the first message that it has got. No child inherits this. */
   task_in_instructions: z.boolean().optional(),
   /** It is to hand back its results in sections (`result-sections.ts`). No child inherits this. */

@@ -198,6 +198,7 @@ function activities(options: WorkerOptions, client: Client) {
       keys: options.encryption,
     }),
     writesRollouts: options.rollouts !== undefined,
+    memory: options.memory,
     tools: options.tools ?? [],
     maxCachedConversations: options.maxCachedConversations,
   });

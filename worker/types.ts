@@ -20,6 +20,8 @@ export interface WorkerOptions extends ConnectOptions {
   stateDir: string;
   /** Where the rollouts of sessions that close are written; default: none are. */
   rollouts?: string;
+  /** The memory file for sessions that ask for a memory and bring no file of their own; default: they have none. */
+  memory?: string;
   /** Where keys are found (`env_key`); default: process.env. Never sent anywhere. */
   environment?: Readonly<Record<string, string | undefined>>;
   /** The host that it is: it also works for the sessions of the queue that live there whole (`hostQueue`). */

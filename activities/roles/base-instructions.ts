@@ -4,7 +4,7 @@ import { canPlanAndDelegate } from '../tools/plan-first.ts';
 const SANDBOX: Readonly<Record<SandboxMode, string>> = {
   'read-only': 'Commands may read everything and change nothing; there is no network.',
   'workspace-write':
-    'Commands may read everything, and write below the working directory and in /tmp; .git, .cadre, .codex and .agents there stay read-only, and there is no network.',
+    'Commands may read everything, and write below the working directory and in /tmp; .git, .cadre, .codex, .claude and .agents there stay read-only, and there is no network.',
   'danger-full-access': 'Commands are not contained: they may change anything the person could. Be careful.',
 };
 
@@ -28,6 +28,14 @@ const TOOLS: readonly { says: string; of?: readonly string[] }[] = [
   },
   {
     says: "A failed call tells what went wrong; change something before you try again. Long outputs are cut in the middle, so ask for the part you need. When a tool's outcome is said to be unknown, look at what is there before you repeat anything with effects.",
+  },
+  {
+    says: 'What a cut left out stands behind the handle that it names: handle_read shows parts of it, so that nothing has to be run again.',
+    of: ['handle_read'],
+  },
+  {
+    says: 'What later sessions should know and could not find out by looking goes into the memory by remember, a short note each.',
+    of: ['remember'],
   },
   {
     says: 'For work of several steps keep a plan with update_plan, and keep it true.',

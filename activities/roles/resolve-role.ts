@@ -12,6 +12,7 @@ import { allowedByCall } from './allowed-by-call.ts';
 import { askedStrictness } from './asked-strictness.ts';
 import { DEFAULT_ROLE } from './builtin-roles.ts';
 import { chooseEffort } from './choose-effort.ts';
+import { memoryFor } from './memory.ts';
 import type { Persona, Role } from './role.ts';
 import { type KnownRole, readRole } from './role-catalog.ts';
 import { tighten } from './tighten.ts';
@@ -24,6 +25,8 @@ export interface RoleDeps {
   sessions: SessionStore;
   /** Default: the roles of the files that the parent's folder and the home have, and those that come with Cadre. */
   roleNamed?: (name: string) => Role;
+  /** The memory file of this worker, for sessions that do not bring one of their own. */
+  memory?: string | undefined;
   /** Where the session does not say: the home of whoever runs this. */
   home?: string;
   /** Where the rollout of a session goes; undefined where none is written. */
@@ -65,8 +68,10 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     persona: _,
     role_text: __,
     model_named: ___,
+    memory: ____,
     ...rest
   } = tightened(inherited, known, persona, allowed);
+  const memory = await memoryFor(session, deps.memory);
   const settings: AgentSettings = {
     ...rest,
     ...askedStrictness(rest, request),
@@ -77,6 +82,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
     ...(role.dialect === undefined ? {} : { dialect: role.dialect }),
     ...(instructions !== undefined && keepsInstructions(role, request) ? { instructions } : {}),
+    ...(memory === undefined ? {} : { memory }),
     ...(known.origin === 'built-in' ? {} : { role_text: textOf(known, persona) }),
   };
   const place = session.rollout === true ? deps.rolloutPath?.(request.session_id) : undefined;

@@ -1,8 +1,10 @@
 import type { Tool } from './define-tool.ts';
 import { grepFiles } from './grep-files.ts';
+import { handleRead } from './handle-read.ts';
 import { listAgents } from './list-agents.ts';
 import { listDir } from './list-dir.ts';
 import { readFile } from './read-file.ts';
+import { remember } from './remember.ts';
 import { shell } from './shell.ts';
 import { subagentDescribe, subagentList } from './subagent-catalog.ts';
 import { updatePlan } from './update-plan.ts';
@@ -13,7 +15,9 @@ export const builtinTools: readonly Tool[] = [
   readFile,
   listDir,
   grepFiles,
+  handleRead,
   updatePlan,
+  remember,
   listAgents,
   subagentList,
   subagentDescribe,

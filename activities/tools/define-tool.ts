@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AgentContext, PlanStep, ToolEffects } from '../../protocol/index.ts';
+import type { ReadTranscript } from '../handles/transcripts.ts';
 
 /** What a tool may use while it runs one call. */
 export interface ToolContext {
@@ -15,6 +16,8 @@ export interface ToolContext {
   nonInteractive: boolean;
   /** Folder for stored outputs (CADRE_HOME). */
   stateDir: string;
+  /** The conversation of an agent; a tool has to see to it that it is one of the same session. */
+  readTranscript: ReadTranscript;
   /** An absolute path, from one that may be relative to the agent's working directory. */
   resolve(path: string): string;
 }

@@ -109,6 +109,7 @@ function standing(
   if (!isKnown || isForeign) return 'unknown';
   const isForSubAgents = isOperation || isReader;
   if (isSwitchedOff(name, isForSubAgents, session)) return 'not_allowed';
+  if (name === 'remember' && agent.settings.memory === undefined) return 'not_allowed';
   const { tool_policy: policy } = agent.settings;
   if (!isAllowed(name, policy)) return 'not_allowed';
   const tool = registry.find((tool) => tool.name === name);

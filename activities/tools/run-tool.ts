@@ -14,6 +14,7 @@ import {
 } from '../../protocol/index.ts';
 import { cutOutput, isTooLong } from '../handles/cut-output.ts';
 import { storeText } from '../handles/handle-store.ts';
+import type { ReadTranscript } from '../handles/transcripts.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
@@ -28,6 +29,7 @@ export interface ToolDeps {
   remember(agent: AgentId, callId: string, output: string): void;
   /** CADRE_HOME: where long outputs are stored. */
   stateDir: string;
+  readTranscript: ReadTranscript;
   /** For sessions that brought no environment of their own: the worker's, already filtered. */
   fallbackEnvironment: Readonly<Record<string, string>>;
 }
@@ -155,6 +157,7 @@ function contextOf(
     approved,
     nonInteractive: session.non_interactive,
     stateDir: deps.stateDir,
+    readTranscript: deps.readTranscript,
     resolve: (path) =>
       isAbsolute(path) ? resolve(path) : resolve(folder, underHome(path, environment.HOME)),
   };

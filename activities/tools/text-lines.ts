@@ -61,6 +61,12 @@ export async function* linesOf(
   if (lineBytes > 0) yield finish();
 }
 
+/** Whether something is no text, by its first bytes. */
+export function isBinary(start: Buffer): boolean {
+  const odd = start.filter((byte) => byte < 0x09 || (byte > 0x0d && byte < 0x20 && byte !== 0x1b)).length;
+  return odd > start.length / 10;
+}
+
 /** What a file looks like by its first bytes. */
 export async function inspectStart(
   file: FileHandle,
@@ -68,9 +74,8 @@ export async function inspectStart(
   const chunk = Buffer.alloc(8_192);
   const { bytesRead } = await file.read(chunk, 0, chunk.length, 0);
   const start = chunk.subarray(0, bytesRead);
-  const odd = start.filter((byte) => byte < 0x09 || (byte > 0x0d && byte < 0x20 && byte !== 0x1b)).length;
   return {
-    isBinary: odd > start.length / 10,
+    isBinary: isBinary(start),
     bom: start.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf])),
     crlf: start.includes('\r\n'),
   };

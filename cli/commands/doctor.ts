@@ -15,6 +15,7 @@ import { keyFinding, missingKeyFindings, type Sealed } from '../encryption-findi
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Finding } from '../finding.ts';
 import type { Invocation } from '../invocation.ts';
+import { memoryFinding } from '../memory-finding.ts';
 import { SessionFiles } from '../serving/session-files.ts';
 import { TemporalLink } from '../temporal-link.ts';
 
@@ -38,7 +39,13 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
     const sealed: Sealed[] = [];
     const server = await temporal(invocation, loaded, sealed);
     const keys = await encryption(invocation, loaded, sealed);
-    findings.push(await look('model', modelOf(invocation, loaded)), ...keys, ...server);
+    const { config } = loaded;
+    findings.push(
+      await look('model', modelOf(invocation, loaded)),
+      await look('memory', () => memoryFinding(config, cadreHome(invocation.environment))),
+      ...keys,
+      ...server,
+    );
   }
   findings.push(await look('sandbox', sandbox));
   const { output } = invocation;

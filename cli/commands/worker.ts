@@ -5,6 +5,7 @@ import { CadreError, type SessionId } from '../../protocol/index.ts';
 import type { Tool, WorkerVersion } from '../../worker/index.ts';
 import { GRACE_MS } from '../../worker/types.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
+import { memoryFile } from '../config/memory.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
@@ -94,6 +95,7 @@ async function serveQueue(
     stateDir: place.home,
     environment: place.workerEnvironment,
     ...rolloutsOf(place),
+    ...memoryOf(place),
     onLog: (line) => output.warn(line),
   });
   const { queues } = serving;
@@ -134,6 +136,12 @@ function versionOf(
 function rolloutsOf({ config: { rollouts } }: Workplace): { rollouts?: string } {
   const { enabled, directory } = rollouts;
   return enabled && directory !== undefined ? { rollouts: directory } : {};
+}
+
+/** The memory of those of its queue's sessions that ask for one. */
+function memoryOf({ config, home }: Workplace): { memory?: string } {
+  const memory = memoryFile(config, home);
+  return memory === undefined ? {} : { memory };
 }
 
 /** So many of the newest open agents are looked at. */

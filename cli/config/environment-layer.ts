@@ -15,6 +15,26 @@ export function openaiLayer(environment: Environment): Layer {
   ]);
 }
 
+const SWITCH: Readonly<Record<string, boolean>> = {
+  on: true,
+  true: true,
+  '1': true,
+  off: false,
+  false: false,
+  '0': false,
+};
+
+/** @throws CadreError `config_invalid` for a `CADRE_MEMORY` that is neither on nor off */
+export function memoryLayer({ CADRE_MEMORY: text }: Environment): Layer {
+  const value = text ? SWITCH[text.toLowerCase()] : undefined;
+  if (text && value === undefined) {
+    throw new CadreError('config_invalid', `CADRE_MEMORY is ${JSON.stringify(text)}.`, {
+      hint: 'Set it to on or off.',
+    });
+  }
+  return namedLayer('environment', [{ path: ['memory', 'enabled'], value, where: 'CADRE_MEMORY' }]);
+}
+
 const TLS_FIELDS = [
   ['serverCACert', 'server_ca_cert'],
   ['clientCert', 'client_cert'],

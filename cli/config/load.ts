@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import { builtInLayers, CLASSIC } from './built-in-layers.ts';
 import { type ConfigFile, makeAbsolute, repositoryFile, userFile } from './config-files.ts';
-import { type Environment, openaiLayer, temporalLayers } from './environment-layer.ts';
+import { type Environment, memoryLayer, openaiLayer, temporalLayers } from './environment-layer.ts';
 import { formatKey, leaves, removeAt, type Table, valueAt } from './key-path.ts';
 import { DEFAULT_ORIGIN, type Layer, namedLayer, type Origin, stack } from './layer.ts';
 import { notYetAvailable } from './not-yet.ts';
@@ -56,7 +56,12 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   makeAbsolute(overrides.values, sources.typedIn ?? sources.cwd, home);
   for (const file of files) makeAbsolute(file.layer.values, dirname(file.path), home);
   const temporal = await temporalLayers(sources.environment);
-  const fromOutside = [temporal.file, openaiLayer(sources.environment), temporal.variables];
+  const fromOutside = [
+    temporal.file,
+    openaiLayer(sources.environment),
+    memoryLayer(sources.environment),
+    temporal.variables,
+  ];
   const flags = namedLayer('flag', [
     { path: ['profile'], value: sources.profile, where: '--profile' },
     ...(sources.flags ?? []),

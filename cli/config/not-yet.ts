@@ -1,5 +1,5 @@
 /** Tables of the configuration that this version reads and does not act on yet. */
-const WITHOUT_EFFECT = ['memory', 'mcp_servers'];
+const WITHOUT_EFFECT = ['mcp_servers'];
 
 /** Notices about settings that have no effect yet. */
 export function notYetAvailable(isSet: (key: string) => boolean): string[] {

@@ -63,7 +63,15 @@ const settings = {
       exclude: z.array(name).default([]).describe('Further names or globs that commands do not get'),
     })
     .prefault({}),
-  memory: z.strictObject({ enabled: z.boolean().default(false), path: name.optional() }).prefault({}),
+  memory: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(false)
+        .describe('Agents are told the notes in the memory file, and may add some'),
+      path: name.optional().describe('Default: memory.md in CADRE_HOME'),
+    })
+    .prefault({}),
   notifications: z
     .strictObject({
       types: z

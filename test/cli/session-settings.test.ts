@@ -101,3 +101,14 @@ test('only a session of a queue hands its model calls out', () => {
   expect(settings({ model_queue: true })).not.toHaveProperty('model_queue');
   expect(settings({ task_queue: 'q' })).not.toHaveProperty('model_queue');
 });
+
+test('a local session names its memory file; a queued one leaves it to its workers; none has one unless it is on', () => {
+  const environment = { CADRE_HOME: '/state' };
+  const memoryOf = (config: object) => sessionSettingsOf(choices(config, { environment })).memory;
+  expect(memoryOf({})).toBeUndefined();
+  expect(memoryOf({ memory: { path: '/notes.md' } })).toBeUndefined();
+  expect(memoryOf({ memory: { enabled: true } })).toEqual({ path: '/state/memory.md' });
+  expect(memoryOf({ memory: { enabled: true, path: '/notes.md' } })).toEqual({ path: '/notes.md' });
+  const temporal = { task_queue: 'q' };
+  expect(memoryOf({ memory: { enabled: true, path: '/notes.md' }, temporal })).toEqual({});
+});

@@ -8,7 +8,9 @@ describe('a text that is cut in the middle', () => {
   test('says how long it was, and where the whole is', () => {
     const handle = `h_${'0'.repeat(32)}`;
     expect(cutMiddle('x'.repeat(1_000), 200, { handle })).toMatch(
-      new RegExp(`^x+\\n\\[… \\d+ of 1000 bytes left out; stored as ${handle} …\\]\\nx+$`),
+      new RegExp(
+        `^x+\\n\\[… \\d+ of 1000 bytes left out; stored as ${handle} \\(handle_read reads it\\) …\\]\\nx+$`,
+      ),
     );
     expect(cutMiddle('x'.repeat(1_000), 200, { problem: 'the disk is full' })).toContain(
       '; not stored: the disk is full …]',

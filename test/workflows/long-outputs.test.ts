@@ -36,8 +36,12 @@ describe.concurrent('the output of a wait', () => {
     expect(status[session.idOf('default-1')]).toEqual({ completed: 'short' });
     const second = status[session.idOf('default-2')].completed;
     const third = status[session.idOf('default-3')].completed;
-    expect(second).toMatch(/^begin2 é+\n\[… \d+ of 60012 bytes left out; stored as h_\d …\]\né+ end2$/);
-    expect(third).toMatch(/^begin3 x+\n\[… \d+ of 50012 bytes left out; stored as h_\d …\]\nx+ end3$/);
+    expect(second).toMatch(
+      /^begin2 é+\n\[… \d+ of 60012 bytes left out; stored as h_\d \(handle_read reads it\) …\]\né+ end2$/,
+    );
+    expect(third).toMatch(
+      /^begin3 x+\n\[… \d+ of 50012 bytes left out; stored as h_\d \(handle_read reads it\) …\]\nx+ end3$/,
+    );
     const [, handle = ''] = /stored as h_(\d)/.exec(third) ?? [];
     expect(session.stored[Number(handle)]).toBe(`begin3 ${'x'.repeat(50_000)} end3`);
   });
@@ -55,7 +59,9 @@ describe.concurrent('the output of a wait', () => {
     const { status } = lastOutput(items, 'wait');
     for (const name of [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `default-${n}`)) {
       expect(status[session.idOf(name)].completed).toMatch(
-        new RegExp(`^${name} [^\\n]{2000,}\\n\\[… \\d+ of 533010 bytes left out; stored as h_\\d …\\]\\n`),
+        new RegExp(
+          `^${name} [^\\n]{2000,}\\n\\[… \\d+ of 533010 bytes left out; stored as h_\\d \\(handle_read reads it\\) …\\]\\n`,
+        ),
       );
     }
     expect(session.stored).toHaveLength(8);
@@ -92,7 +98,7 @@ test('a list of agents that is too long leaves the last ones out, says how many,
   const list = lastOutput(items, 'list_active_agents');
   expect(Buffer.byteLength(outputText(items))).toBeLessThanOrEqual(1_000);
   expect(list.agents.length).toBeGreaterThan(0);
-  expect(list.left_out).toBe(`${6 - list.agents.length} of 6 agents; stored as h_0`);
+  expect(list.left_out).toBe(`${6 - list.agents.length} of 6 agents; stored as h_0 (handle_read reads it)`);
   expect(JSON.parse(session.stored[0] ?? '').agents).toHaveLength(6);
   expect(list.slots).toEqual({ used: 0, max: 12 });
 });

@@ -144,7 +144,8 @@ function beginningOf(file: number): Buffer {
   return bytes.subarray(0, readSync(file, bytes, 0, MARK_BYTES, 0));
 }
 
-function imageType(bytes: Buffer): string | undefined {
+/** The type of an image that models can be shown, by its first bytes. */
+export function imageType(bytes: Buffer): string | undefined {
   if (bytes.subarray(0, 4).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47]))) return 'image/png';
   if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return 'image/jpeg';
   if (bytes.subarray(0, 4).toString('latin1') === 'GIF8') return 'image/gif';

@@ -14,7 +14,10 @@ test('a long text keeps its beginning and end, and the cut names the handle and 
   const cut = cutOutput(lines, 200, stored);
   expect(cut.startsWith('line 0\nline 1\n')).toBe(true);
   expect(cut.endsWith('\nline 998\nline 999')).toBe(true);
-  const left = /\[… about (\d+) tokens \((\d+) bytes\) left out; stored as h_0123 …\]/.exec(cut);
+  const left =
+    /\[… about (\d+) tokens \((\d+) bytes\) left out; stored as h_0123 \(handle_read reads it\) …\]/.exec(
+      cut,
+    );
   expect(left).not.toBeNull();
   const kept = cut.replace(/\n\[….*…\]\n/, '');
   expect(Number(left?.[2])).toBe(Buffer.byteLength(lines) - Buffer.byteLength(kept));

@@ -9,7 +9,7 @@ import { offeredTools, planCall } from '../../../activities/tools/offered.ts';
 import type { AgentContext, Dialect, RoleRequest } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from '../tools/tool-context.ts';
 
-const session = sessionWith();
+const session = sessionWith({ memory: { path: '/nowhere/memory.md' } });
 const withEffects = (name: string) =>
   defineTool({
     name,
@@ -18,7 +18,7 @@ const withEffects = (name: string) =>
     parameters: z.strictObject({}),
     run: async () => '',
   });
-const tools = [...builtinTools, withEffects('apply_patch'), withEffects('deploy'), withEffects('remember')];
+const tools = [...builtinTools, withEffects('apply_patch'), withEffects('deploy')];
 
 const resolve = createResolveRole({
   sessions: { get: async () => session },
@@ -43,7 +43,7 @@ test('the roles that come with Cadre', () => {
   );
 });
 
-const READS = ['read_file', 'list_dir', 'grep_files', 'update_plan'];
+const READS = ['read_file', 'list_dir', 'grep_files', 'handle_read', 'update_plan'];
 const WRITES = ['apply_patch', 'deploy'];
 
 test.each([
@@ -83,6 +83,7 @@ test('custom has exactly the tools that the call names, under any of their names
   expect(offered(await started({ role: 'CUSTOM', allowed_tools: ['Read', 'Grep'] }))).toEqual([
     'read_file',
     'grep_files',
+    'handle_read',
   ]);
 });
 

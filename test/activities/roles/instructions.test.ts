@@ -34,7 +34,8 @@ test('where nothing can be handed out, nothing is said about it', async () => {
 });
 
 test('only tools that the agent has are spoken of', async () => {
-  const agent = agentIn({ working_directory: '/' });
+  const memory = { path: '/nowhere/memory.md' };
+  const agent = agentIn({ working_directory: '/', memory });
   // Those that belong to a dialect are told of where its operations are.
   const catalogs = ['list_agents', 'subagent_list', 'subagent_describe'];
   const names = builtinTools.map((tool) => tool.name).filter((name) => !catalogs.includes(name));
@@ -45,7 +46,7 @@ test('only tools that the agent has are spoken of', async () => {
   expect(await instructionsFor(agent, session({ subagent_tools: false }))).not.toContain('spawn_agent');
   for (const name of [...names, 'spawn_agent']) {
     const tool_policy = { allow: [], deny: [name] };
-    const denied = await instructionsFor(agentIn({ working_directory: '/', tool_policy }));
+    const denied = await instructionsFor(agentIn({ working_directory: '/', memory, tool_policy }));
     expect(denied).not.toMatch(new RegExp(`\\b${name}\\b`));
     expect(denied).toContain('Use tools instead of guessing');
   }

@@ -119,7 +119,7 @@ describe.skipIf(!state.works)('inside the sandbox', () => {
     expect(existsSync('/etc/cadre-test')).toBe(false);
   });
 
-  test.each(['.git', '.cadre', '.codex', '.agents'])(
+  test.each(['.git', '.cadre', '.codex', '.claude', '.agents'])(
     '%s stays read-only inside the working directory',
     async (name) => {
       mkdirSync(join(work, name, 'hooks'), { recursive: true });

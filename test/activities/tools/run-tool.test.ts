@@ -14,7 +14,7 @@ import type { AgentSettings, ToolAnswer } from '../../../protocol/index.ts';
 import { CadreError } from '../../../protocol/index.ts';
 import { handlePath } from '../../../rollout/handle-files.ts';
 import { eventually, processesWith, uniqueSeconds } from '../sandbox/processes.ts';
-import { agentIn, sessionWith } from './tool-context.ts';
+import { agentIn, noTranscripts, sessionWith } from './tool-context.ts';
 
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });
@@ -49,6 +49,7 @@ async function call({
     tools: builtinTools,
     remember: () => {},
     stateDir: join(folder, 'state'),
+    readTranscript: noTranscripts,
     fallbackEnvironment: { PATH: process.env.PATH ?? '/usr/bin:/bin', FALLBACK: 'yes' },
     ...deps,
   });

@@ -1,4 +1,5 @@
 import { isAbsolute, join } from 'node:path';
+import type { ReadTranscript } from '../../../activities/handles/transcripts.ts';
 import type { ToolContext } from '../../../activities/tools/define-tool.ts';
 import {
   type AgentContext,
@@ -36,6 +37,7 @@ export function contextIn(
     signal?: AbortSignal;
     environment?: Record<string, string>;
     approved?: boolean;
+    readTranscript?: ReadTranscript;
   } = {},
 ): ToolContext {
   return {
@@ -46,6 +48,11 @@ export function contextIn(
     approved: options.approved ?? false,
     nonInteractive: true,
     stateDir: join(folder, '.state'),
+    readTranscript: options.readTranscript ?? noTranscripts,
     resolve: (path) => (isAbsolute(path) ? path : join(folder, path)),
   };
 }
+
+export const noTranscripts: ReadTranscript = (agent) => {
+  throw new Error(`no transcript of ${agent} in this test`);
+};

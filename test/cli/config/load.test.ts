@@ -234,3 +234,16 @@ test.each(['max_tokens', 'max_wall_ms', 'max_runtime_ms'] as const)(
     expect(config.agents[limit]).toBe(1000);
   },
 );
+
+test('CADRE_MEMORY switches the memory on and off, after the file and before -c', async () => {
+  const files = { [USER]: '[memory]\nenabled = true\npath = "notes.md"\n' };
+  const enabled = async (CADRE_MEMORY: string, overrides: string[] = []) =>
+    (await load(files, { environment: { CADRE_MEMORY }, overrides })).config.memory.enabled;
+  expect([await enabled('off'), await enabled('ON'), await enabled('')]).toEqual([false, true, true]);
+  expect(await enabled('off', ['memory.enabled=true'])).toBe(true);
+  await expect(enabled('maybe')).rejects.toMatchObject({ code: 'config_invalid' });
+  const { config, originOf, notices } = await load(files, { environment: { CADRE_MEMORY: '1' } });
+  expect(config.memory.path).toMatch(/home\/\.cadre\/notes\.md$/);
+  expect(originOf('memory.enabled').where).toBe('CADRE_MEMORY');
+  expect(notices).toEqual([]);
+});

@@ -28,6 +28,7 @@ include = ["*"]
 [temporal]
 address = "evil.example:7233"
 [memory]
+enabled = true
 path = "/etc/passwd"
 `);
   expect(config).toMatchObject({
@@ -41,7 +42,7 @@ path = "/etc/passwd"
     temporal: {},
   });
   expect(config.model_provider).toBeUndefined();
-  expect(config.memory.path).toBeUndefined();
+  expect(config.memory).toEqual({ enabled: false });
   expect(notices).toHaveLength(1);
   for (const key of ['model_provider', 'sandbox_mode', 'model_providers.evil.base_url', 'temporal.address']) {
     expect(notices[0]).toContain(key);

@@ -20,6 +20,7 @@ import {
   refusalOutput,
   textMessage,
 } from '../../../../protocol/index.ts';
+import { noTranscripts } from '../../tools/tool-context.ts';
 import { AGENT, agentContext, modelCall } from '../conversations.ts';
 
 const TOOLS: Record<string, Tool> = Object.fromEntries(
@@ -79,6 +80,7 @@ async function runTool(tool: Tool, args: unknown): Promise<string> {
       approved: false,
       nonInteractive: true,
       stateDir: join(folder, 'state'),
+      readTranscript: noTranscripts,
       resolve: (path) => resolve(directory, path),
     });
     return typeof result === 'string' ? result : result.output;
