@@ -1,5 +1,18 @@
-import { type Client, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
-import { type AgentId, CadreError, endedUnborn, isUndecodable, type QUERIES } from '../protocol/index.ts';
+import {
+  type Client,
+  QueryNotRegisteredError,
+  ServiceError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import {
+  type AgentId,
+  CadreError,
+  endedUnborn,
+  isOfOtherVersion,
+  isUndecodable,
+  type QUERIES,
+  unreplayable,
+} from '../protocol/index.ts';
 
 /** What nobody answers by then has to be tried again. */
 export const DEADLINE_MS = 30_000;
@@ -41,6 +54,9 @@ export async function queryRun<Answer>(
         hint: 'Start another one.',
         cause,
       });
+    }
+    if (cause instanceof QueryNotRegisteredError && isOfOtherVersion(cause.message)) {
+      throw unreplayable(agent_id, cause.message, cause);
     }
     throw new CadreError(
       'internal',

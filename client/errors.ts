@@ -15,11 +15,12 @@ import {
   type ErrorBody,
   type ErrorCode,
   endedUnborn,
+  isOfOtherVersion,
   missingKeyHint,
   noNamespace,
   sealedReason,
+  unreplayable,
 } from '../protocol/index.ts';
-import { isOfOtherVersion, OTHER_VERSION_HINT } from './task-failure.ts';
 
 const CANCELLED = 1;
 const INVALID_ARGUMENT = 3;
@@ -138,18 +139,7 @@ function unanswered(error: QueryNotRegisteredError, agent: AgentId | undefined):
       cause: error,
     });
   }
-  if (isOfOtherVersion(message)) {
-    const why = 'the code of its worker is of another version, and cannot replay what the agent has recorded';
-    return new CadreError(
-      'no_worker',
-      `agent ${agent} does not answer: ${why}. The worker said: ${message}`,
-      {
-        hint: OTHER_VERSION_HINT,
-        retryable: true,
-        cause: error,
-      },
-    );
-  }
+  if (isOfOtherVersion(message)) return unreplayable(agent, message, error);
   if (!TOO_LARGE.test(message)) {
     return new CadreError('invalid_arguments', `agent ${agent} does not answer that: ${message}`, {
       cause: error,

@@ -2,6 +2,7 @@ import type { Connection } from '@temporalio/client';
 import {
   CadreError,
   type Item,
+  isUnreplayable,
   QUERIES,
   type RolloutAgent,
   type SessionId,
@@ -52,7 +53,10 @@ function nowhere({ id }: AgentLine, { folders }: Rollouts, cause: CadreError): C
   });
 }
 
-/** A `snapshot` of a run without items, or where Temporal keeps that run no longer, the same from the rollout. */
+/**
+ * A `snapshot` of a run without items, or where Temporal keeps that run no longer, or no worker can replay it, the same
+ * from the rollout.
+ */
 export async function snapshotOr(
   line: AgentLine,
   rollouts: Rollouts | undefined,
@@ -96,7 +100,7 @@ async function orLeft<T>(
   try {
     return await asked;
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (!isMissing(error) && !isUnreplayable(error)) throw error;
     const rollout = await rollouts?.find(sessionOf(line.id));
     const left = rollout === undefined ? undefined : await read(rollout);
     if (left === undefined) throw error;

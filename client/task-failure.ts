@@ -1,23 +1,13 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { failureMessage } from '../codec/index.ts';
-import { type AgentId, CadreError } from '../protocol/index.ts';
+import { type AgentId, CadreError, isOfOtherVersion, OTHER_VERSION_HINT } from '../protocol/index.ts';
 import type { TaskFailure } from './types.ts';
 
 const { VersioningBehavior, WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 
 /** The failure stands at the end of the history, before what has come to the agent since. */
 const LATEST_EVENTS = 50;
-const CANNOT_REPLAY = /TMPRL1100|nondeterminis/i;
-
-/** What helps an agent that the code of another version cannot go on with, or cannot even read. */
-export const OTHER_VERSION_HINT =
-  'Let a worker of the version that it was begun with work for its queue again (docs/production.md, "New versions"): nothing of it is lost.';
-
-/** Whether a worker has failed since its code asks for other things than an agent has recorded. */
-export function isOfOtherVersion(message: string): boolean {
-  return CANNOT_REPLAY.test(message);
-}
 
 /**
  * Why an agent stands still although workers take its workflow task: they fail at it, and it is handed out again.

@@ -134,6 +134,8 @@ export interface RoleRequest {
   allowed_tools?: string[];
   /** A person has allowed the other working directory. */
   approved?: boolean;
+  /** The text of a role that comes with Cadre is wanted, too; that of a file stands in the settings. */
+  with_text?: boolean;
 }
 
 /** The settings of the new agent, or why there can be none. */
@@ -142,6 +144,8 @@ export type RoleAnswer =
       ok: true;
       settings: AgentSettings;
       description: string;
+      /** What a built-in role says, where it was asked for. */
+      text?: string;
       /** Where the rollout of the session goes when it closes; absent where none is written. */
       rollout_path?: string;
     }

@@ -58,12 +58,19 @@ interface MessageOrParts {
 
 /** For what takes a message or the parts of one: exactly one of the two, and something in it. */
 export function requireOneMessage({ message, items }: MessageOrParts, context: z.RefinementCtx): void {
-  if ((message === undefined) === (items === undefined)) {
-    context.addIssue({ code: 'custom', message: 'give either message or items' });
-  } else if (isBlank(message ?? items ?? [])) {
-    context.addIssue({
-      code: 'custom',
-      message: `${message === undefined ? 'items are' : 'message is'} blank`,
-    });
+  requireOne('message', message, items, context);
+}
+
+/** The same where the text has another name. */
+export function requireOne(
+  name: string,
+  text: string | undefined,
+  items: ContentPart[] | undefined,
+  context: z.RefinementCtx,
+): void {
+  if ((text === undefined) === (items === undefined)) {
+    context.addIssue({ code: 'custom', message: `give either ${name} or items` });
+  } else if (isBlank(text ?? items ?? [])) {
+    context.addIssue({ code: 'custom', message: `${text === undefined ? 'items are' : `${name} is`} blank` });
   }
 }

@@ -7,13 +7,33 @@ import { atLeast } from './versions.ts';
  */
 export const OLDEST_SUPPORTED_SERVER = '1.29.0';
 
-/** What was meant to answer at an address, and does not. */
+const CHECK_ADDRESS =
+  'Check the address (--address, TEMPORAL_ADDRESS), or leave it out to use the embedded server.';
+
+/** By gRPC: it does not know what it is asked for. */
+const UNIMPLEMENTED = 12;
+/** The same from a worker's connection, which has no codes. */
+const NOT_IMPLEMENTED = /GetSystemInfo.*not implemented/;
+
+/** What was meant to answer at an address, and does not, or not as a server does. */
 export function nobodyAt(address: string, cause: unknown): CadreError {
+  if (isUnimplemented(cause)) {
+    return new CadreError(
+      'temporal_unreachable',
+      `What answers at ${address} does not say which Temporal server it is: it is none, or one from before ${OLDEST_SUPPORTED_SERVER}.`,
+      { hint: CHECK_ADDRESS, cause },
+    );
+  }
   return new CadreError('temporal_unreachable', `No Temporal server answers at ${address}.`, {
-    hint: 'Check the address (--address, TEMPORAL_ADDRESS), or leave it out to use the embedded server.',
+    hint: CHECK_ADDRESS,
     retryable: true,
     cause,
   });
+}
+
+function isUnimplemented(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  return code === UNIMPLEMENTED || NOT_IMPLEMENTED.test(String(message));
 }
 
 /** @param details what the server says, with the name of the namespace */

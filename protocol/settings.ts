@@ -127,6 +127,8 @@ export const agentSettingsSchema = z.strictObject({
     .optional(),
   /** Its instructions end with its task, the first message that it has got. No child inherits this. */
   task_in_instructions: z.boolean().optional(),
+  /** It is to hand back its results in sections (`result-sections.ts`). No child inherits this. */
+  result_sections: z.boolean().optional(),
   /** It was opened as a helper: its instructions hold guidance on its scope. No child inherits this. */
   scoped: z.boolean().optional(),
   model: z.string().min(1),

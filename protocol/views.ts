@@ -35,6 +35,8 @@ export interface AgentView {
   reasoning_effort?: ReasoningEffort;
   sandbox_mode: SandboxMode;
   working_directory: string;
+  /** It has begun with a copy of its parent's conversation. */
+  forked?: true;
   source: Source;
   usage: Usage;
   /** Tokens that it may use together with all agents below it: a share, or what bounds the whole session. */

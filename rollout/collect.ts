@@ -9,7 +9,9 @@ import {
   type ItemsPage,
   type ItemsQuery,
   isBelow,
+  isUnreplayable,
   LARGE_PAGE_BYTES,
+  parentOf,
   QUERIES,
   type RolloutAgent,
   type RolloutBody,
@@ -38,6 +40,8 @@ export interface CollectOptions {
 /** So many agents are asked before it is their turn: each of them has to be replayed to answer. */
 const AHEAD = 4;
 const GONE = 'Temporal keeps it no longer, and no earlier rollout holds it';
+const UNREPLAYABLE =
+  'the worker that was asked is of another version and cannot replay it, and no earlier rollout holds it';
 
 interface Found {
   runId: string;
@@ -45,16 +49,23 @@ interface Found {
   snapshot: SnapshotPage;
 }
 
+/** Nobody tells what an agent was. */
+interface Untold {
+  reason: string;
+  /** What an earlier rollout has of it is the newest that there is. */
+  orEarlier: boolean;
+}
+
 /**
- * All that a session is, agent by agent: from Temporal, and where that keeps an agent no longer, from an earlier
- * rollout. Asked page by page, so that no more than a few pages are held at a time.
+ * All that a session is, agent by agent: from Temporal, and where that keeps an agent no longer, or no worker can replay
+ * it, from an earlier rollout. Asked page by page, so that no more than a few pages are held at a time.
  *
- * @throws CadreError `agent_not_found` where neither has its root
+ * @throws CadreError `agent_not_found` where neither has its root; `no_worker` where its root cannot be replayed
  */
 export async function* collect(options: CollectOptions): AsyncGenerator<RolloutBody> {
   const { session, runs, earlier, stateDir, only } = options;
-  const root = await find(runs, session);
-  if (root === undefined && earlier?.agent(session) === undefined) {
+  const root = await find(runs, session, earlier);
+  if (!('snapshot' in root) && earlier?.agent(session) === undefined) {
     throw new CadreError('agent_not_found', `There is no session ${session}, and no rollout of it.`);
   }
   const all = await agentsOf(runs, session, root, earlier);
@@ -68,11 +79,12 @@ export async function* collect(options: CollectOptions): AsyncGenerator<RolloutB
   };
   const missing: RolloutBody[] = [];
   for await (const [id, found] of ahead(agents, (id) =>
-    id === session ? Promise.resolve(root) : find(runs, id),
+    id === session ? Promise.resolve(root) : find(runs, id, earlier),
   )) {
-    if (found !== undefined) for await (const line of agentLines(runs, id, found, earlier)) yield note(line);
-    else if (earlier?.agent(id) !== undefined) for await (const line of earlier.linesOf(id)) yield note(line);
-    else missing.push({ type: 'missing', agent_id: id, reason: GONE });
+    if ('snapshot' in found) for await (const line of agentLines(runs, id, found, earlier)) yield note(line);
+    else if (found.orEarlier && earlier?.agent(id) !== undefined)
+      for await (const line of earlier.linesOf(id)) yield note(line);
+    else missing.push({ type: 'missing', agent_id: id, reason: found.reason });
   }
   yield* missing;
   for await (const line of outputLines(stateDir, handles)) {
@@ -82,9 +94,10 @@ export async function* collect(options: CollectOptions): AsyncGenerator<RolloutB
 }
 
 /** What an agent was, from the newest run of it that knows. */
-async function find(runs: AgentRuns, id: AgentId): Promise<Found | undefined> {
+async function find(runs: AgentRuns, id: AgentId, earlier: Rollout | undefined): Promise<Found | Untold> {
+  const gone = { reason: GONE, orEarlier: true };
   const newest = await runs.newest(id);
-  if (newest === undefined) return undefined;
+  if (newest === undefined) return gone;
   try {
     const { runId, snapshot } = await findLastLife(newest.runId, async (run) => {
       const page = await runs.ask<SnapshotPage>(id, run, QUERIES.snapshot, {});
@@ -95,8 +108,12 @@ async function find(runs: AgentRuns, id: AgentId): Promise<Found | undefined> {
   } catch (error) {
     // Nothing is left of it, or it has never come to be what it was meant to be.
     const nothing = error instanceof CadreError && error.code === 'agent_not_resumable';
-    if (error instanceof Gone || nothing) return undefined;
-    throw error;
+    if (error instanceof Gone || nothing) return gone;
+    if (!isUnreplayable(error)) throw error;
+    const orEarlier = earlier?.agent(id)?.run_id === newest.runId;
+    // Without its root a session is none; one that is merely not read now comes with the right worker.
+    if (!orEarlier && parentOf(id) === undefined) throw error;
+    return { reason: UNREPLAYABLE, orEarlier };
   }
 }
 
@@ -106,11 +123,11 @@ class Gone extends Error {}
 async function agentsOf(
   runs: AgentRuns,
   session: SessionId,
-  root: Found | undefined,
+  root: Found | Untold,
   earlier: Rollout | undefined,
 ): Promise<AgentId[]> {
   const tree =
-    root === undefined ? undefined : await runs.ask<TreeView>(session, root.runId, QUERIES.tree, null);
+    'snapshot' in root ? await runs.ask<TreeView>(session, root.runId, QUERIES.tree, null) : undefined;
   const ids = [session, ...(tree?.agents ?? []).map((view) => view.agent_id), ...(earlier?.agents ?? [])];
   return [...new Set(ids)].sort((a, b) => depthOf(a) - depthOf(b));
 }
@@ -183,7 +200,7 @@ async function* replacedIn(
 ): AsyncGenerator<Item> {
   for (let from: number | undefined = 0; from !== undefined; ) {
     const range: ItemsQuery = { from, replaced: true, bytes: LARGE_PAGE_BYTES };
-    const page: ItemsPage | undefined = await runs.ask<ItemsPage>(id, runId, QUERIES.items, range);
+    const page: ItemsPage | undefined = await orGone(runs.ask<ItemsPage>(id, runId, QUERIES.items, range));
     if (page === undefined) {
       if (earlier !== undefined) yield* earlier.replaced(id, runId);
       return;
@@ -237,10 +254,20 @@ async function* eventsOfRun(
   from: number,
 ): AsyncGenerator<AgentEvent> {
   for (let after = from; ; ) {
-    const page = await runs.ask<EventsPage>(id, run, QUERIES.events, { after });
+    const page = await orGone(runs.ask<EventsPage>(id, run, QUERIES.events, { after }));
     if (page === undefined || page.events.length === 0) return;
     yield* page.events;
     after = page.next;
+  }
+}
+
+/** An earlier run of an agent that goes on may be of a version that nobody replays any more. */
+async function orGone<T>(asked: Promise<T | undefined>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isUnreplayable(error)) return undefined;
+    throw error;
   }
 }
 

@@ -103,6 +103,8 @@ export class AgentState {
   readonly roleAnswers = new Map<string, Promise<RoleAnswer>>();
   /** Calls that start agents, until each has an id for its own. */
   readonly spawnLine = new CallLine();
+  /** Agents that are about to start: their ids are taken. */
+  readonly starting = new Set<AgentIdentity['agent_id']>();
   /** Where what it was to be stands, when that could not be read. */
   unrestored: Restore | undefined;
   /** Agents that are taken for lost, while what is left below them is being ended. */

@@ -69,7 +69,8 @@ export function firstView(
 /** What of an agent does not depend on what it does. */
 function portraitOf(identity: AgentIdentity, settings: AgentSettings, note: string | undefined) {
   const { agent_id, session_id, parent_id, depth, task, source } = identity;
-  const { role, persona, model, reasoning_effort, sandbox_mode, working_directory, limits } = settings;
+  const { role, persona, model, reasoning_effort, sandbox_mode, working_directory, limits, presented } =
+    settings;
   return {
     agent_id,
     session_id,
@@ -83,6 +84,7 @@ function portraitOf(identity: AgentIdentity, settings: AgentSettings, note: stri
     ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
     sandbox_mode,
     working_directory,
+    ...(presented === undefined ? {} : { forked: true as const }),
     source,
     ...(limits.max_tokens === undefined ? {} : { max_tokens: limits.max_tokens }),
   };

@@ -65,6 +65,7 @@ export class Children {
       seq: 0,
       pending: [],
       ...(callId === undefined ? {} : { callId }),
+      ...(view?.forked === true ? { forked: true } : {}),
       ...(view === undefined ? {} : this.#viewIn(queued ? { ...view, queued } : view)),
     };
     this.#known.set(id, known);
@@ -185,6 +186,7 @@ export class Children {
       seq: report.seq,
       pending: unconfirmed(before?.pending ?? [], report.taken),
       ...(report.call_id === undefined ? {} : { callId: report.call_id }),
+      ...(view.forked === true ? { forked: true } : {}),
       ...(before?.closedAlong === true ? { closedAlong: true } : {}),
       ...(view.closed && before !== undefined ? { beforeClose: standingBefore(before, report) } : {}),
       ...(lastEnd === undefined ? {} : { lastEnd }),

@@ -31,7 +31,7 @@ export interface ConversationCarry {
 }
 
 /** Why a conversation is to be compacted. */
-export type CompactionReason = 'requested' | 'window' | 'history';
+export type CompactionReason = 'requested' | 'window' | 'full' | 'history';
 
 /** Shorter outputs are repeated, in characters: a reference that has to be read again costs more than they do. */
 const REFERRED_LENGTH = 500;

@@ -23,6 +23,8 @@ export interface Known extends Stand {
   lastEnd?: Stand;
   /** How it stood before it was closed. */
   beforeClose?: Stand;
+  /** It has begun with a copy of its parent's conversation. */
+  forked?: true;
   /** It was open until this agent closed, and was closed with it. */
   closedAlong?: boolean;
   /** `seq` of the newest report. */

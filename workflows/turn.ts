@@ -85,7 +85,7 @@ async function takeSteps(agent: AgentState, running: Stoppable): Promise<TurnOut
     const answer = await takeStep(agent, false);
     if ('status' in answer) {
       const isFull = answer.status === 'errored' && answer.code === 'context_full';
-      if (isFull && (await compact(agent, 'window'))) continue;
+      if (isFull && (await compact(agent, 'full'))) continue;
       return answer;
     }
     if (answer.calls.length > 0) {

@@ -1,4 +1,12 @@
-import { addUsage, CadreError, type Item, noUsage, textMessage, type Usage } from '../../protocol/index.ts';
+import {
+  addUsage,
+  CadreError,
+  type ContentPart,
+  type Item,
+  noUsage,
+  textMessage,
+  type Usage,
+} from '../../protocol/index.ts';
 import type { ModelCall, ModelProvider, ModelReply } from './providers/provider.ts';
 
 const REQUEST = `The conversation above has grown long and is about to be replaced by a summary that you write now; you go on with your work from it, without seeing what it replaces. Call no tools. Write, under headings and as briefly as is safe:
@@ -12,8 +20,10 @@ Leave out greetings and what has been overtaken. Do not invent anything.`;
 
 /** How often the request is made smaller when it is more than the model takes. */
 const TRIES = 6;
-/** Of a text in a request that was too large. */
+/** Of a text in a request that was too large, in characters. */
 const TEXT_SHOWN = 1_000;
+/** Of what somebody has said: it may be the task. */
+const MESSAGE_SHOWN = 16_000;
 
 /**
  * Has a model summarise a conversation. Where even that is more than it takes, long texts are shortened first, then
@@ -48,17 +58,23 @@ export async function summarise(
 function shortened(item: Item): Item {
   switch (item.type) {
     case 'tool_output':
-      return { ...item, output: head(item.output) };
+      return { ...item, output: head(item.output, TEXT_SHOWN) };
     case 'tool_call':
       // Half of a JSON text would be none.
       return item.arguments.length > TEXT_SHOWN ? { ...item, arguments: '{}' } : item;
+    case 'user_message':
+      return { ...item, content: item.content.map(shortenedPart) };
     default:
       return item;
   }
 }
 
-function head(text: string): string {
-  return text.length <= TEXT_SHOWN ? text : `${text.slice(0, TEXT_SHOWN)}… (${text.length} characters)`;
+function shortenedPart(part: ContentPart): ContentPart {
+  return part.type === 'text' ? { ...part, text: head(part.text, MESSAGE_SHOWN) } : part;
+}
+
+function head(text: string, shown: number): string {
+  return text.length <= shown ? text : `${text.slice(0, shown)}… (${text.length} characters)`;
 }
 
 /** Half of them; outputs whose calls are gone are left out by whoever puts the request together. */

@@ -1,10 +1,17 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { CadreError, type RolloutAgent, type SnapshotRequest, sessionOf } from '../../protocol/index.ts';
+import {
+  CadreError,
+  isUnreplayable,
+  type RolloutAgent,
+  type SnapshotRequest,
+  sessionOf,
+} from '../../protocol/index.ts';
 import type { Rollout } from '../../rollout/rollout.ts';
 import type { Rollouts } from '../../rollout/rollouts.ts';
 
 /**
- * What a run has answered, or where Temporal keeps that run no longer, what the rollout of its session has from it.
+ * What a run has answered, or where Temporal keeps that run no longer, or the code here cannot replay it, what the
+ * rollout of its session has from it.
  *
  * @throws what the run has answered; where no rollout has it either, that this worker found none, and where it looked
  */
@@ -17,7 +24,8 @@ export async function orFromRollout<T>(
   try {
     return await asked;
   } catch (error) {
-    if (!(error instanceof CadreError) || error.code !== 'agent_not_resumable') throw error;
+    const isGone = error instanceof CadreError && error.code === 'agent_not_resumable';
+    if (!isGone && !isUnreplayable(error)) throw error;
     const rollout = await rollouts?.find(sessionOf(run.agent_id));
     const agent = rollout?.agent(run.agent_id);
     if (rollout !== undefined && agent?.run_id === run.run_id) return read(rollout, agent);

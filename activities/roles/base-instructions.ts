@@ -40,6 +40,8 @@ const SUB_AGENTS = `With spawn_agent you can hand out work. It pays for parts th
 const SUB_AGENT_RUNS =
   'subagent_run does one piece of work with a sub-agent of its own and returns what it answered; subagent_list names those that there are, subagent_describe shows one whole. It pays for parts that are independent and large enough to be worth explaining: several runs in one answer go side by side. A sub-agent sees nothing of this conversation, so its task must carry the goal, the places to look, the limits, and what to hand back. Check what matters in its result.';
 
+const SESSIONS =
+  'With agent_open you can hand out work to a session of its own. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A session sees nothing of this conversation unless you fork it: its prompt must carry the goal, the places to look, the limits, and what to hand back. Choose the narrowest type that can do it. Open all that can run side by side in one answer, give those that write separate files to write, and go on with your own part meanwhile. agent_eval returns what a session hands back: SUMMARY, CHANGES, EVIDENCE, RISKS and BLOCKERS; work on from its EVIDENCE, check what its RISKS name, and send it a message where something is missing. A time-out is no failure. Close sessions that you need no more with agent_close.';
 const MAILBOX_TOOLS = [
   'subagent_open',
   'subagent_reply',
@@ -49,6 +51,7 @@ const MAILBOX_TOOLS = [
 ];
 
 const SUBAGENT_TOOLS = ['subagent_run', 'subagent_list', 'subagent_describe'];
+const SESSION_TOOLS = ['agent_open', 'agent_eval', 'agent_close'];
 
 const SUB_AGENT_MAIL =
   'With subagent_open you open a sub-agent for a goal, with subagent_reply you give it messages; each is answered in a turn of its own. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A sub-agent sees nothing of this conversation: goal and message must carry the places to look, the limits, and what to hand back. To have several work side by side, open them all, send each its message with mode nonblocking, and go on with your own part; a notice tells when a reply has come, subagent_mailbox lists and subagent_read reads what there is. A blocking reply that does not come in time is no failure: it comes as mail. Check what matters in the replies, and end those that you need no more with subagent_end.';
@@ -76,6 +79,7 @@ export function baseInstructions(agent: AgentContext, offered: ReadonlySet<strin
     ...(offered.size > 0 ? [tools.join(' ')] : []),
     ...(offered.has('spawn_agent') ? [SUB_AGENTS] : []),
     ...(SUBAGENT_TOOLS.every((name) => offered.has(name)) ? [SUB_AGENT_RUNS] : []),
+    ...(SESSION_TOOLS.every((name) => offered.has(name)) ? [SESSIONS] : []),
     ...(MAILBOX_TOOLS.every((name) => offered.has(name)) ? [SUB_AGENT_MAIL] : []),
     ...(settings.limits.plan_first && canPlanAndDelegate(offered) ? [PLAN_FIRST] : []),
     STYLE,

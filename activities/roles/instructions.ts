@@ -1,17 +1,25 @@
-import type { AgentContext, AgentSettings } from '../../protocol/index.ts';
+import { type AgentContext, type AgentSettings, SECTIONS_ASKED } from '../../protocol/index.ts';
 import { baseInstructions } from './base-instructions.ts';
 import { builtinRoles } from './builtin-roles.ts';
 import { SCOPE_GUIDANCE } from './scope-guidance.ts';
 
 /**
  * The whole instructions of an agent: what every agent is told, then the text of its role (or what stands in for it),
- * then its persona, then what a helper is told of its scope. Only tools that are offered are spoken of. The same for every call of one agent, so that the provider's prefix cache works.
+ * then its persona, then what a helper is told of its scope, or how it is to hand back. Only tools that are offered are
+ * spoken of. The same for every call of one agent, so that the provider's prefix cache works.
  */
 export async function instructionsFor(agent: AgentContext, offered: ReadonlySet<string>): Promise<string> {
   const { settings } = agent;
   const { body, persona } = settings.role_text ?? textOfBuiltin(settings);
+  const sections = settings.result_sections === true ? SECTIONS_ASKED : undefined;
   const guidance = settings.scoped === true ? SCOPE_GUIDANCE : undefined;
-  const parts = [baseInstructions(agent, offered), settings.instructions ?? body, persona, guidance];
+  const parts = [
+    baseInstructions(agent, offered),
+    settings.instructions ?? body,
+    persona,
+    guidance,
+    sections,
+  ];
   return parts.filter((part) => part !== undefined && part.trim() !== '').join('\n\n');
 }
 

@@ -85,6 +85,9 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
       ok: true,
       settings,
       description: persona?.description ?? role.description,
+      ...(request.with_text === true && known.origin === 'built-in'
+        ? { text: wholeText(role, persona) }
+        : {}),
       ...(place === undefined ? {} : { rollout_path: place }),
     }
   );
@@ -119,6 +122,10 @@ function tightened(
 
 function textOf({ role, path }: KnownRole, persona: Persona | undefined): AgentSettings['role_text'] {
   return { path, body: role.body, ...(persona?.prompt === undefined ? {} : { persona: persona.prompt }) };
+}
+
+function wholeText(role: Role, persona: Persona | undefined): string {
+  return [role.body, persona?.prompt].filter((text) => text !== undefined).join('\n\n');
 }
 
 /** Last of all, so that nobody is asked about an agent that cannot be started anyway. */

@@ -85,7 +85,7 @@ async function runTool(
   if ('error' in parsed) return failure(parsed.error);
 
   const timeoutMs = tool.timeoutMs(parsed.value);
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const { signal: timeout, clear } = timeLimit(timeoutMs);
   const context = contextOf(request, session, deps, AbortSignal.any([cancelled, timeout]));
   try {
     const result = await untilAborted(tool.run(parsed.value, context), context.signal);
@@ -105,7 +105,16 @@ async function runTool(
     if (error instanceof ApprovalNeeded) return unapproved(tool, error, request, context);
     if (tool.effects === 'none' && mayPass(error)) throw passing(error);
     return failure(bodyOf(error, tool.name));
+  } finally {
+    clear();
   }
+}
+
+/** `AbortSignal.timeout` would hold a call that has long ended, with its output, until the time is up. */
+function timeLimit(ms: number): { signal: AbortSignal; clear(): void } {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(new DOMException('the time is up', 'TimeoutError')), ms);
+  return { signal: controller.signal, clear: () => clearTimeout(timer) };
 }
 
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

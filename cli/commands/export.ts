@@ -27,14 +27,15 @@ export default function exportCommand(
       const text = rolloutText(header, seen.through(body), keys);
       if (path === undefined) for await (const line of text) await output.raw(`${line}\n`);
       else await writeLines(path, text);
-      const { agents, missing } = seen;
+      const { agents } = seen;
+      const missing = [...seen.missing.keys()];
       if (path !== undefined) {
         output.result({ session_id: session, file: path, agents, missing }, path);
       }
       if (unread !== undefined) {
         output.warn(`what only an earlier rollout may hold is not in it: ${harmless(unread.message)}`);
       }
-      for (const agent of missing) output.warn(`${agent} is not in it: Temporal keeps it no longer.`);
+      for (const [agent, reason] of seen.missing) output.warn(`${agent} is not in it: ${reason}.`);
     });
     return EXIT.done;
   });
@@ -50,12 +51,13 @@ async function writable(path: string): Promise<string> {
 /** What has come by, for whoever is told of it in the end. */
 class Seen {
   agents = 0;
-  readonly missing: string[] = [];
+  /** Why, by agent. */
+  readonly missing = new Map<string, string>();
 
   async *through(body: AsyncIterable<RolloutBody>): AsyncGenerator<RolloutBody> {
     for await (const line of body) {
       if (line.type === 'agent') this.agents++;
-      if (line.type === 'missing') this.missing.push(line.agent_id);
+      if (line.type === 'missing') this.missing.set(line.agent_id, harmless(line.reason));
       yield line;
     }
   }

@@ -4,7 +4,7 @@ import { OLDEST_SUPPORTED_SERVER } from '../../protocol/index.ts';
 import { createWorker } from '../../worker/create-worker.ts';
 import { type AncientServer, serverOfVersion } from '../support/grpc-server.ts';
 
-async function server(version: string): Promise<AncientServer> {
+async function server(version: string | undefined): Promise<AncientServer> {
   const fake = await serverOfVersion(version);
   onTestFinished(() => fake.close());
   return fake;
@@ -30,6 +30,18 @@ test('a worker does not start on it', async () => {
   const { address } = await server('1.20.4');
   const starting = createWorker({ address, queue: 'old', stateDir: '/nonexistent' });
   await expect(starting).rejects.toMatchObject(tooOld('1.20.4'));
+});
+
+test('what does not even know the question is no server, and is not asked again', async () => {
+  const { address } = await server(undefined);
+  const refused = {
+    code: 'temporal_unreachable',
+    message: expect.stringMatching(/which Temporal server it is: it is none, or one from before/),
+    retryable: false,
+  };
+  await expect(CadreClient.connect({ address })).rejects.toMatchObject(refused);
+  const starting = createWorker({ address, queue: 'none', stateDir: '/nonexistent' });
+  await expect(starting).rejects.toMatchObject(refused);
 });
 
 test.each([OLDEST_SUPPORTED_SERVER, '1.100.0', '2.0.0', '', 'cloud', '1.31'])(

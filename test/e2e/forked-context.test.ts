@@ -109,3 +109,63 @@ test.concurrent.each(['responses', 'chat'] as const)(
     }
   },
 );
+
+/** The same by agent_open: what it is told at the end holds its role and how it hands back. */
+const SESSIONS_ROOT: Answer[] = [
+  { calls: [{ name: 'read_file', arguments: { path: 'notes.md' } }] },
+  {
+    text: 'I hand over',
+    calls: [
+      {
+        name: 'agent_open',
+        arguments: { prompt: 'the forked task', name: 'judge', type: 'code-review', fork_context: true },
+      },
+    ],
+  },
+  { calls: [{ name: 'agent_eval', arguments: { name: 'judge', timeout_ms: 600_000 } }] },
+  { text: 'the root is done' },
+];
+
+test.concurrent.each(['responses', 'chat'] as const)(
+  'a session that is opened with the context of its parent begins as that, byte for byte, up to the notice (%s)',
+  async (wire) => {
+    const model = await startModelServer(
+      (request) => (isChild(request) ? { text: 'SUMMARY: judged' } : (SESSIONS_ROOT[request.answers] ?? {})),
+      { wires: [wire] },
+    );
+    try {
+      const cwd = home.newFolder(`sessions-${wire}`);
+      writeFileSync(join(cwd, 'notes.md'), `# Notes “quoted”\t${'long '.repeat(2_000)}\n`);
+      const run = await home.json<{ session_id: string; output: string }>(
+        ['run', 'the task', '-c', 'agents.dialect=sessions'],
+        { cwd, env: { OPENAI_BASE_URL: model.url } },
+      );
+      expect(run.output).toBe('the root is done');
+      const ofRoot = model.requests.filter((request) => !isChild(request));
+      const [, parent, opened, asked] = ofRoot as [SeenRequest, SeenRequest, SeenRequest, SeenRequest];
+      const child = model.requests.find(isChild) as SeenRequest;
+      expect(frameOf(child)).toBe(frameOf(parent));
+      const before = conversationOf(parent);
+      const after = conversationOf(child);
+      expect(JSON.stringify(after.slice(0, before.length))).toBe(JSON.stringify(before));
+      const rest = JSON.stringify(after.slice(before.length));
+      // How things stand, the role, how to hand back, and the task.
+      expect(rest).toMatch(
+        /<notice>.*From here on you are .*judge.*Working directory.*Open agents.*You judge what others have made.*SUMMARY:.*BLOCKERS:.*<\/notice>.*the forked task/s,
+      );
+      expect(JSON.stringify(before)).not.toContain('You judge what others have made');
+      const mode = { name: 'judge', type: 'review', context_mode: 'forked' };
+      expect(JSON.parse(opened.outputs.at(-1) ?? '')).toMatchObject({
+        ...mode,
+        items_carried: parent.items.length,
+      });
+      expect(JSON.parse(asked.outputs.at(-1) ?? '')).toMatchObject({
+        ...mode,
+        contract: 'partial',
+        sections: { summary: 'judged' },
+      });
+    } finally {
+      await model.close();
+    }
+  },
+);

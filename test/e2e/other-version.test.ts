@@ -122,3 +122,31 @@ test('a closed agent that the code of its worker cannot replay is told as such, 
   expect(await home.json<AgentView>(['status', id])).toMatchObject({ closed: true, status: 'shutdown' });
   await stopped(back);
 });
+
+test('a closed session that the code of its worker cannot replay comes back from its rollout, and goes on with that code', async () => {
+  const folder = home.newFolder('left');
+  const begun = await home.json<{ session_id: string }>(['run', 'begin', ...playing('other-version.yaml')], {
+    cwd: folder,
+  });
+  const { session_id: id } = begun;
+  const before = await home.run(['export', id]);
+  const body = (text: string): string => text.slice(text.indexOf('\n'));
+  const other = home.start(['worker'], CHANGED);
+  await other.says(/local sessions/);
+
+  const exported = await home.run(['export', id], CHANGED);
+  expect(exported).toMatchObject({ code: 0, stderr: '' });
+  expect(body(exported.stdout)).toBe(body(before.stdout));
+  expect(await home.json(['fork', id, 'and now?'], CHANGED)).toMatchObject({ context_mode: 'forked' });
+  expect(await home.json(['resume', id, '--recursive'], CHANGED)).toMatchObject({
+    resumed: [id, `${id}/default-1`],
+    not_resumed: [],
+  });
+  await home.json(['send', id, 'go on'], CHANGED);
+  expect(await home.json(['wait', id], CHANGED)).toMatchObject({
+    status: { [id]: { completed: 'the last I heard: go on' } },
+  });
+  const { items } = await home.json<ItemsPage>(['items', id], CHANGED);
+  expect(items.filter((item) => item.type === 'user_message')).toHaveLength(2);
+  await stopped(other);
+});

@@ -12,8 +12,12 @@ export interface AncientServer {
   close(): Promise<void>;
 }
 
-/** Speaks as much gRPC as it takes to say which version of Temporal it is, and nothing else. */
-export async function serverOfVersion(serverVersion: string): Promise<AncientServer> {
+/**
+ * Speaks as much gRPC as it takes to say which version of Temporal it is, and nothing else.
+ *
+ * @param serverVersion undefined: it cannot even say that
+ */
+export async function serverOfVersion(serverVersion: string | undefined): Promise<AncientServer> {
   const calls: string[] = [];
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer();
@@ -21,7 +25,8 @@ export async function serverOfVersion(serverVersion: string): Promise<AncientSer
   server.on('stream', (stream, headers) => {
     const name = String(headers[':path']).split('/').at(-1) ?? '';
     calls.push(name);
-    if (name === 'GetSystemInfo') answer(stream, GetSystemInfoResponse.encode({ serverVersion }).finish());
+    if (name === 'GetSystemInfo' && serverVersion !== undefined)
+      answer(stream, GetSystemInfoResponse.encode({ serverVersion }).finish());
     else answer(stream, undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

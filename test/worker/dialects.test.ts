@@ -4,6 +4,7 @@ import { lastOutput } from '../workflows/script.ts';
 import { withRealWorker, withRole } from './real-worker.ts';
 
 const start = withRealWorker();
+const SESSIONS = ['agent_open', 'agent_eval', 'agent_close'];
 const NAMED = ['subagent_list', 'subagent_describe', 'subagent_run'];
 
 test('two roles of one session speak different dialects', async () => {
@@ -46,6 +47,53 @@ test('two roles of one session speak different dialects', async () => {
   // The body, a blank line, and the task, which nobody else is told so.
   expect(session.requests('namer-1/caller-1')[0]?.instructions).toMatch(/\n\nYou are run\.\n\nTask: b$/);
   expect(session.requests('namer-1')[0]?.instructions).toMatch(/\n\nYou run others\.$/);
+});
+
+test('sessions are opened beside agents of another dialect; how one hands back is said by who has opened it', async () => {
+  withRole({ name: 'opener', description: 'Opens.', body: 'You open sessions.', dialect: 'sessions' });
+  withRole({ name: 'caller', description: 'Calls.', body: 'You are called.', dialect: 'collab' });
+  const call = (name: string, args: object) => ({ calls: [{ name, arguments: args }] });
+  const report = 'SUMMARY: seen\nCHANGES: None.\nEVIDENCE: a:1\nRISKS: None.\nBLOCKERS: None.';
+  const session = await start({
+    settings: { working_directory: tmpdir() },
+    cast: {
+      root: [
+        call('spawn_agent', { message: 'a', agent_type: 'opener' }),
+        call('wait', { ids: ['opener-1'] }),
+        { text: 'ok' },
+      ],
+      'opener-1': [
+        call('spawn_agent', { message: 'x' }),
+        call('agent_open', {
+          prompt: 'b',
+          type: 'Caller',
+          name: 'one',
+          allowed_tools: ['spawn_agent', 'wait'],
+        }),
+        call('agent_eval', { name: 'one' }),
+        call('agent_close', { name: 'one' }),
+        { text: 'done' },
+      ],
+      'opener-1/one': [
+        call('spawn_agent', { message: 'c' }),
+        call('wait', { ids: ['opener-1/one/default-1'] }),
+        { text: report },
+      ],
+      'opener-1/one/default-1': [{ text: 'below' }],
+    },
+  });
+  expect(await session.root.wait()).toMatchObject({ status: 'completed' });
+  const tools = (name: string) => session.requests(name)[0]?.tools ?? [];
+  expect(tools('root')).not.toEqual(expect.arrayContaining(SESSIONS));
+  expect(tools('opener-1')).toEqual(expect.arrayContaining(SESSIONS));
+  expect(tools('opener-1')).not.toContain('spawn_agent');
+  expect([...tools('opener-1/one')].sort()).toEqual(['spawn_agent', 'wait']);
+  const opener = await session.items('opener-1');
+  expect(lastOutput(opener, 'spawn_agent')).toMatchObject({ error: { code: 'unknown_tool' } });
+  expect(lastOutput(opener, 'agent_eval')).toMatchObject({ type: 'caller', contract: 'ok', message: report });
+  expect(lastOutput(opener, 'agent_close')).toMatchObject({ status: 'completed', closed: true });
+  const asked = (name: string) => session.requests(name)[0]?.instructions?.includes('SUMMARY:');
+  expect(['opener-1', 'opener-1/one', 'opener-1/one/default-1'].map(asked)).toEqual([false, true, false]);
 });
 
 test('the mailbox dialect lives beside another one of the same session', async () => {

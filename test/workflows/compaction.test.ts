@@ -151,6 +151,49 @@ describe.concurrent('a conversation that nearly fills the window of its model', 
     expect(await session.eventsOf('conversation.compacted')).toHaveLength(1);
   });
 
+  test.each([
+    [
+      'is more than the model takes, too',
+      { fail: { code: 'context_full', message: 'maximum context' } },
+      /maximum/,
+    ],
+    ['has no text', say(''), /no text/],
+  ] as const)('goes on without a summary, where that %s', async (_, refused, why) => {
+    const script = looking(6, ({ items }) =>
+      summaries(items).length === 0
+        ? { fail: { code: 'context_full', message: 'maximum context length' } }
+        : say('done'),
+    );
+    const session = await worker().start({
+      task: 'look around',
+      tools: look,
+      script: (seen) => (seen.summary ? refused : { ...(script(seen) as Say), full: false }),
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'completed', message: 'done' });
+    const shown = session.asked().at(-1)?.items ?? [];
+    expect(summaries(shown)).toEqual([expect.stringMatching(why)]);
+    expect(heard(shown)).toEqual(['look around']);
+    expect(await replacedItems(session)).toHaveLength(behindSummary(shown).replaced.items);
+    expect(await session.eventsOf('warning')).toMatchObject([{ text: expect.stringMatching(why) }]);
+    expect(await session.eventsOf('conversation.compacted')).toMatchObject([{ reason: 'full' }]);
+  });
+
+  test('stays as it is where the model takes no more, and the summary fails for another reason', async () => {
+    const script = looking(6, () => ({ fail: { code: 'context_full', message: 'maximum context length' } }));
+    const session = await worker().start({
+      tools: look,
+      script: (seen) =>
+        seen.summary
+          ? { fail: { code: 'model_refused', message: 'the key is wrong' } }
+          : { ...(script(seen) as Say), full: false },
+    });
+    expect(await session.untilFinal()).toMatchObject({ status: 'errored' });
+    expect(session.asked().at(-1)?.items).toHaveLength(1 + 6 * 3);
+    expect(await session.eventsOf('warning')).toMatchObject([
+      { text: expect.stringMatching(/stays as it is.*the key is wrong/) },
+    ]);
+  });
+
   test('ends its turn with what the model says, where nothing can be replaced', async () => {
     const session = await worker().start({
       script: () => ({ fail: { code: 'context_full', message: 'maximum context length is 10' } }),

@@ -727,6 +727,34 @@ describe.concurrent('an agent whose tool calls only wait', () => {
     expect((await session.tree()).agents).toHaveLength(3);
   });
 
+  test('goes on asking a session across new runs: it is sent its message once, and told of once', async () => {
+    const go = new Gate();
+    const session = await worker.start({
+      session: { one_shot: true },
+      script: lines({
+        root: [
+          call('agent_open', { prompt: 'first', name: 'one' }),
+          call('agent_eval', { name: 'one' }),
+          call('agent_eval', { name: 'one', message: 'second' }),
+          ({ items }) => say(JSON.stringify(outputs(items, 'agent_eval'))),
+        ],
+        one: [say('begun'), ({ items }) => go.opened.then(() => say(heard(items).join('; ')))],
+      }),
+    });
+    await session.until('root', ({ step, waiting_for }) => step === 3 && waiting_for === 'agents');
+    await untilRuns(session, 4);
+    expect(await session.status()).toMatchObject({ status: 'running', waiting_for: 'agents', step: 3 });
+    go.open();
+    const { output } = await session.result();
+    expect(JSON.parse(output)).toMatchObject([
+      { status: 'completed', message: 'begun' },
+      { status: 'completed', message: 'first; second', context_mode: 'fresh' },
+    ]);
+    expect(await session.eventsOf('agent.input.begin')).toHaveLength(1);
+    expect(await session.eventsOf('agent.wait.end')).toHaveLength(2);
+    expect(heard(await session.items()).filter((text) => text.startsWith('notice'))).toEqual([]);
+  });
+
   test('has its slot lent all the while, and takes it back once', async () => {
     const go = new Gate();
     const session = await worker.start({

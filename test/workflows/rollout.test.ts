@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RolloutBody } from '../../protocol/index.ts';
+import { type RolloutBody, unreplayable } from '../../protocol/index.ts';
+import { AgentRuns, type AskRun } from '../../rollout/agent-runs.ts';
+import { collect } from '../../rollout/collect.ts';
 import type { Rollout } from '../../rollout/rollout.ts';
 import { Rollouts } from '../../rollout/rollouts.ts';
 import { eventually } from './eventually.ts';
@@ -195,6 +197,41 @@ describe.concurrent('a session that closes', () => {
       agent_id: closed.idOf('default-1'),
       reason: expect.stringContaining('keeps it no longer'),
     });
+  });
+});
+
+describe('agents that nobody can replay', () => {
+  /** What a session leaves where the code of the worker fails at some of its agents. */
+  async function left({ id }: ScriptedSession, unread: readonly string[], earlier?: Rollout) {
+    const { client } = worker();
+    const runs = new AgentRuns(
+      client,
+      async <Answer>(...[agent, run, query, payload]: Parameters<AskRun>) => {
+        if (unread.includes(agent)) throw unreplayable(agent, '[TMPRL1100] Nondeterminism error', undefined);
+        return client.workflow.getHandle(agent, run).query<Answer, [unknown]>(query, payload);
+      },
+    );
+    const lines: RolloutBody[] = [];
+    for await (const line of collect({ session: id, runs, stateDir, earlier })) lines.push(line);
+    return lines;
+  }
+
+  test('are named as missing, or taken from an earlier rollout of the same life; a root that has none is an error', async () => {
+    const closed = await worker().start({ script, session, rollouts });
+    await closed.result();
+    const whole = await bodyOf(await rolloutOf(closed));
+    const child = closed.idOf('default-1');
+
+    const without = await left(closed, [child]);
+    expect(without).toContainEqual({
+      type: 'missing',
+      agent_id: child,
+      reason: expect.stringContaining('another version'),
+    });
+    expect(without.filter((line) => line.type === 'agent')).toHaveLength(3);
+    await expect(left(closed, [closed.id])).rejects.toMatchObject({ code: 'no_worker' });
+
+    expect(await left(closed, [closed.id, child], await rolloutOf(closed))).toEqual(whole);
   });
 });
 

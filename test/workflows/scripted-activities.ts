@@ -1,7 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { z } from 'zod';
 import { findEnded } from '../../activities/find-ended.ts';
 import type { ReadItems } from '../../activities/model/conversation-cache.ts';
 import { conversationReader } from '../../activities/model/read-conversation.ts';
@@ -89,10 +88,8 @@ export interface Past {
 /** Shared by all workers of a test file, so that one may go on where another has stopped. */
 export type Plays = Map<SessionId, Play>;
 
-const OPERATIONS: ReadonlyMap<string, z.ZodType> = new Map(
-  Object.values(DIALECT_TOOLS).flatMap(({ operations }) =>
-    operations.map((tool) => [tool.name, tool.parameters] as const),
-  ),
+const OPERATIONS = new Map(
+  Object.values(DIALECT_TOOLS).flatMap(({ operations }) => operations.map((tool) => [tool.name, tool])),
 );
 
 /** `root`, or the part of an id after that of its root. */
@@ -244,21 +241,14 @@ function answerOf(said: Say, unique: string): ModelAnswer {
 function planOf(call: Call, callId: string): PlannedCall {
   const about = { call_id: callId, name: call.name, summary: '' };
   if (call.refused !== undefined) return { kind: 'refused', error: call.refused, ...about };
-  if (!OPERATIONS.has(call.name)) {
+  const operation = OPERATIONS.get(call.name);
+  if (operation === undefined) {
     const effects = call.effects ?? (call.name === 'look' ? 'none' : 'some');
     return { kind: 'activity', effects, timeout_ms: 120_000, ...about };
   }
-  const checked = OPERATIONS.get(call.name)?.safeParse(call.args ?? {});
-  if (checked?.success) return { kind: 'operation', arguments: checked.data, ...about };
-  const defaults =
-    call.name === 'wait'
-      ? { mode: 'any' }
-      : call.name === 'send_input'
-        ? { interrupt: false }
-        : call.name === 'list_active_agents'
-          ? { scope: 'children', include_tree: false, include_closed: false }
-          : {};
-  return { kind: 'operation', arguments: { ...defaults, ...(call.args as object) }, ...about };
+  // With defaults; what a worker would refuse is tried as it is.
+  const { data = call.args } = operation.parameters.safeParse(call.args ?? {});
+  return { kind: 'operation', arguments: data, ...about };
 }
 
 async function runTool(play: Play, { agent, call, approved }: Wire<ToolRequest>): Promise<ToolAnswer> {

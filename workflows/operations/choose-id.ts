@@ -15,7 +15,7 @@ export function chooseId(agent: AgentState, role: string, name: string | undefin
     for (;;) {
       const id = childId(agent.id, `${kind}-${agent.children.nextNumber(kind)}`);
       requireFittingId(id);
-      if (agent.children.get(id) === undefined) return id;
+      if (isFree(agent, id)) return id;
     }
   }
   if (!isChildName(name)) {
@@ -27,13 +27,18 @@ export function chooseId(agent: AgentState, role: string, name: string | undefin
   }
   const id = childId(agent.id, name);
   requireFittingId(id);
-  if (agent.children.get(id) !== undefined) {
+  if (!isFree(agent, id)) {
     throw new Refused({
       code: 'invalid_arguments',
       message: `there has been an agent ${id} before; ids are never reused`,
+      hint: 'Choose another name.',
     });
   }
   return id;
+}
+
+function isFree(agent: AgentState, id: AgentId): boolean {
+  return agent.children.get(id) === undefined && !agent.starting.has(id);
 }
 
 function requireFittingId(id: AgentId): void {

@@ -1,5 +1,5 @@
 import { patched, workflowInfo } from '@temporalio/workflow';
-import type { ModelAnswer, Summary } from '../../protocol/index.ts';
+import type { ErrorCode, ModelAnswer, Summary } from '../../protocol/index.ts';
 import { behindSummary } from '../../protocol/items.ts';
 import { callModel, problemOf } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
@@ -21,6 +21,8 @@ const BYTES_A_TOKEN = 3;
 
 /** Agents of before went on until the server ended them. */
 const WITHOUT_SUMMARY = 'compaction-without-summary';
+/** Agents of before ended every further turn with it. */
+const FULL_WITHOUT_SUMMARY = 'full-without-summary';
 
 /** @returns whether the conversation is shorter now */
 export async function compactIfDue(agent: AgentState): Promise<boolean> {
@@ -34,8 +36,9 @@ export async function compactIfDue(agent: AgentState): Promise<boolean> {
 
 /**
  * Replaces all but the newest items by a summary that the model writes, and by how things stand, which is told from
- * state. Where that cannot be had, the conversation stays as it is, with a warning, unless the server would end the
- * agent for its history: then how things stand has to do.
+ * state. Where that cannot be had, the conversation stays as it is, with a warning, unless the agent could not go on
+ * with it, since the server would end it for its history, or its model takes neither it nor the request for a summary:
+ * then how things stand has to do.
  *
  * @returns whether the conversation is shorter now
  */
@@ -52,7 +55,8 @@ export async function compact(agent: AgentState, reason: CompactionReason): Prom
   } catch (error) {
     const problem = problemOf(error);
     if (problem.kind === 'cancelled' || agent.running?.stopReason !== undefined) throw error;
-    return orWithout(agent, plan, reason, problem.message);
+    const code = problem.kind === 'failed' ? problem.code : undefined;
+    return orWithout(agent, plan, reason, { message: problem.message, code });
   } finally {
     standing.waitingFor = undefined;
     standing.currentTool = undefined;
@@ -60,8 +64,19 @@ export async function compact(agent: AgentState, reason: CompactionReason): Prom
   standing.used(answer.usage, Date.now());
   agent.emit({ type: 'usage', usage: answer.usage });
   const text = textOf(answer.items);
-  if (text === '') return orWithout(agent, plan, reason, 'the model answered with no text');
+  if (text === '') {
+    return orWithout(agent, plan, reason, {
+      message: 'the model answered with no text',
+      code: 'model_answer_empty',
+    });
+  }
   return replace(agent, plan, reason, cutMiddle(text, SUMMARY_BYTES));
+}
+
+/** Why there is no summary. */
+interface Lack {
+  message: string;
+  code: ErrorCode | undefined;
 }
 
 /** Whether what a summary would replace is to go without one, and there is something to go. */
@@ -71,8 +86,15 @@ function canDoWithout(agent: AgentState): boolean {
   return patched(WITHOUT_SUMMARY);
 }
 
-function orWithout(agent: AgentState, plan: CompactionPlan, reason: CompactionReason, why: string): boolean {
-  if (!canDoWithout(agent)) return giveUp(agent, reason, why);
+/** Whether its model will take neither the conversation nor the request to summarise it, however often it is asked. */
+function isStuck(reason: CompactionReason, { code }: Lack): boolean {
+  if (reason !== 'full' || (code !== 'context_full' && code !== 'model_answer_empty')) return false;
+  return patched(FULL_WITHOUT_SUMMARY);
+}
+
+function orWithout(agent: AgentState, plan: CompactionPlan, reason: CompactionReason, lack: Lack): boolean {
+  const { message: why } = lack;
+  if (!isStuck(reason, lack) && !canDoWithout(agent)) return giveUp(agent, reason, why);
   agent.warn(
     `The conversation goes on without its older items, since no summary of them could be had: ${why}`,
   );
@@ -117,6 +139,7 @@ function giveUp(agent: AgentState, reason: CompactionReason, why: string): false
 const REASONS: Record<CompactionReason, string> = {
   requested: 'somebody has asked for it',
   window: "it nearly fills the model's window",
+  full: "it is more than the model's window holds",
   history: 'it has grown too large for a new run of its workflow',
 };
 

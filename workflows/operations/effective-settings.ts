@@ -15,7 +15,7 @@ import type { SpawnRequest } from './spawn-request.ts';
 export async function effectiveSettings(
   agent: AgentState,
   request: SpawnRequest,
-): Promise<Pick<Extract<RoleAnswer, { ok: true }>, 'settings' | 'description' | 'rollout_path'>> {
+): Promise<Omit<Extract<RoleAnswer, { ok: true }>, 'ok'>> {
   const asked: RoleRequest = {
     session_id: agent.identity.session_id,
     inherited: agent.settings,
@@ -24,6 +24,8 @@ export async function effectiveSettings(
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.reasoningEffort === undefined ? {} : { reasoning_effort: request.reasoningEffort }),
     ...(request.workingDirectory === undefined ? {} : { working_directory: request.workingDirectory }),
+    ...(request.allowedTools === undefined ? {} : { allowed_tools: request.allowedTools }),
+    ...(request.forkContext === true ? { with_text: true } : {}),
     ...(request.sandboxMode === undefined ? {} : { sandbox_mode: request.sandboxMode }),
     ...(request.approvalPolicy === undefined ? {} : { approval_policy: request.approvalPolicy }),
   };
@@ -32,24 +34,25 @@ export async function effectiveSettings(
     if (answer.error.code === 'approval_unavailable') missApproval(agent, request.callId);
     throw new Refused(answer.error);
   }
-  const { settings, description, rollout_path } = answer;
+  const { ok: _, settings, ...role } = answer;
   const limits = { ...settings.limits };
   limits.max_steps = Math.min(limits.max_steps, request.maxSteps ?? limits.max_steps);
   limits.max_turns = tighter(limits.max_turns, request.maxTurns);
   limits.max_runtime_ms = tighter(limits.max_runtime_ms, request.maxRuntimeMs);
   limits.max_tokens = tighter(limits.max_tokens, limits.max_child_tokens);
-  const { presented: _, task_in_instructions: __, scoped: ___, ...own } = settings;
+  if (request.maxLevelsBelow !== undefined) {
+    const deepest = agent.identity.depth + 1 + request.maxLevelsBelow;
+    limits.max_depth = Math.min(limits.max_depth, deepest);
+  }
+  const { presented: __, task_in_instructions: ___, result_sections: ____, scoped: _____, ...own } = settings;
   const task = request.taskInInstructions === true ? { task_in_instructions: true } : {};
+  const sections = request.resultSections === true ? { result_sections: true } : {};
   const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
   const told = {
     ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
     ...(request.opened === true ? { scoped: true } : {}),
   };
-  return {
-    settings: { ...own, limits, ...task, ...told, ...presented },
-    description,
-    ...(rollout_path === undefined ? {} : { rollout_path }),
-  };
+  return { settings: { ...own, limits, ...task, ...sections, ...told, ...presented }, ...role };
 }
 
 /** Asks a person where the call needs it, and what the role makes of it then. */

@@ -1,7 +1,11 @@
+import type { AgentId } from '../../protocol/index.ts';
 import { REASON_MAX } from '../../protocol/message-size.ts';
 import { type Interrupt, SIGNALS } from '../../protocol/messages.ts';
 import type { AgentState } from '../agent-state.ts';
 import type { Order } from '../order.ts';
+import { OUTSIDE } from '../standing.ts';
+import { requireBelow } from './ownership.ts';
+import { releaseSlot } from './slot.ts';
 
 /**
  * Stops the running turn, or the one that is about to begin, and by default those of all agents below; an idle agent
@@ -30,4 +34,15 @@ function interruptChildren(agent: AgentState, reason: string): void {
     // One that is gone has nothing to interrupt.
     agent.outbox.send(child.id, SIGNALS.interrupt, payload).catch(() => {});
   }
+}
+
+/** Stops the turn of an agent below; how it has ended comes with its next report. One that is closed has none. */
+export async function interruptBelow(agent: AgentState, id: AgentId): Promise<void> {
+  requireBelow(agent, id, 'interrupt');
+  if (agent.children.get(id)?.closed === true) return;
+  const payload: Interrupt = { reason: `interrupted by ${agent.id}`.slice(0, REASON_MAX) };
+  if (await agent.outbox.send(id, SIGNALS.interrupt, payload)) return;
+  const life = agent.children.life(id);
+  agent.children.lost(id, 'errored', OUTSIDE);
+  if (life !== undefined) releaseSlot(agent, id, life);
 }

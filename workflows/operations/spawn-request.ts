@@ -21,6 +21,12 @@ export interface SpawnRequest {
   maxSteps?: number | undefined;
   maxRuntimeMs?: number | undefined;
   forkContext?: boolean | undefined;
+  /** Of the tools that its role leaves. */
+  allowedTools?: string[] | undefined;
+  /** How many levels of agents there may be below it. */
+  maxLevelsBelow?: number | undefined;
+  /** It is told to hand back its results in sections. */
+  resultSections?: boolean;
   /** Its task stands behind its role's text, too. */
   taskInInstructions?: boolean;
   /** It starts no turn, its content waits for its first input, and it is told to keep to its goal. */

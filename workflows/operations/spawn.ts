@@ -5,6 +5,7 @@ import type {
   AgentIdentity,
   AgentInput,
   AgentSettings,
+  AgentView,
   EffectiveSettings,
 } from '../../protocol/index.ts';
 import { plainText } from '../../protocol/items.ts';
@@ -91,12 +92,13 @@ async function start(
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
-  const { settings, description, rollout_path: rolloutPath } = await effectiveSettings(agent, request);
+  const { settings, rollout_path: rolloutPath, ...role } = await effectiveSettings(agent, request);
   // Numbers follow the calls of an answer, whichever of their roles is read first.
   await agent.spawnLine.turnOf(request.callId);
   const id = chooseId(agent, settings.role, request.name);
+  agent.starting.add(id);
   agent.spawnLine.leave(request.callId);
-  const note = noteOf(agent, id, request.note, defaultNote(settings, description));
+  const note = noteOf(agent, id, request.note, defaultNote(settings, role.description));
   const identity: AgentIdentity = {
     agent_id: id,
     session_id: agent.identity.session_id,
@@ -108,18 +110,10 @@ async function start(
     task: prompt.slice(0, TASK_SHOWN),
     search_attributes: agent.identity.search_attributes,
   };
-  const restore = request.forkContext === true ? forkOf(agent, id, settings, description) : undefined;
+  const restore = request.forkContext === true ? forkOf(agent, id, settings, role) : undefined;
   // From the reservation on nothing may be cut in two; it takes a few milliseconds.
   return uncut(agent, `The start of ${id}`, async () => {
-    if (agent.closing !== undefined) throw closing(agent);
-    const view = firstView(identity, settings, note, request.opened);
-    const answer = await reserveForSpawn(agent, view, limits.when_full === 'queue');
-    if (answer === undefined) {
-      cancelSpawn(agent, id);
-      throw closing(agent);
-    }
-    if (answer.outcome === 'refused') throw new Refused(answer.error);
-    agent.children.add(id, settings.role, request.callId, answer.outcome === 'queued', view);
+    const slot = await enter(agent, request.callId, firstView(identity, settings, note, request.opened));
     const input: AgentInput = {
       identity,
       settings,
@@ -127,7 +121,7 @@ async function start(
       input: { id: agent.nextId('inputs'), content: request.content, from: agent.id },
       ...(request.opened === true ? { opened: true } : {}),
       // One that has none yet asks for it with its first turn.
-      ...(request.opened === true && answer.outcome === 'granted' ? {} : { slot: answer.outcome }),
+      ...(request.opened === true && slot === 'granted' ? {} : { slot }),
       ...(restore === undefined ? {} : { restore }),
     };
     try {
@@ -147,6 +141,24 @@ async function start(
       ...(restore?.kind === 'fork' ? { itemsCarried: restore.to } : {}),
     };
   });
+}
+
+/** Gets a slot for an agent that is about to start, and counts it among the children; its id is taken from before on. */
+async function enter(agent: AgentState, callId: string, view: AgentView): Promise<'granted' | 'queued'> {
+  const { agent_id: id, role } = view;
+  try {
+    if (agent.closing !== undefined) throw closing(agent);
+    const answer = await reserveForSpawn(agent, view, agent.settings.limits.when_full === 'queue');
+    if (answer === undefined) {
+      cancelSpawn(agent, id);
+      throw closing(agent);
+    }
+    if (answer.outcome === 'refused') throw new Refused(answer.error);
+    agent.children.add(id, role, callId, answer.outcome === 'queued', view);
+    return answer.outcome;
+  } finally {
+    agent.starting.delete(id);
+  }
 }
 
 function closing(agent: AgentState): Refused {

@@ -74,6 +74,13 @@ test('a conversation that is more than the model takes is shortened: its outputs
   expect(JSON.stringify(last)).toContain('4444');
 });
 
+test('a task that is itself more than the model takes is shortened', async () => {
+  const { asked, provider } = taking(20_000, () => [said('ok')]);
+  const reply = await summarise(provider, { ...call, items: [textMessage('t'.repeat(50_000))] }, signal);
+  expect(reply.items).toEqual([said('ok')]);
+  expect(JSON.stringify(asked.at(-1)?.items[0])).toContain('50000 characters');
+});
+
 test('a model that takes next to nothing is not asked for ever', async () => {
   const { asked, provider } = taking(0, () => []);
   await expect(summarise(provider, call, signal)).rejects.toMatchObject({ code: 'context_full' });

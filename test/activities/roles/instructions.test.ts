@@ -60,6 +60,25 @@ test('an agent of the named dialect is told how sub-agents are run, where it may
   expect(await instructionsFor(agentIn({ ...named, tool_policy }))).not.toContain('subagent_');
 });
 
+test('an agent of the sessions dialect is told how sessions are used, where it may', async () => {
+  const sessions = { working_directory: '/', dialect: 'sessions' } as const;
+  const text = await instructionsFor(agentIn(sessions));
+  for (const name of ['agent_open', 'agent_eval', 'agent_close']) expect(text).toContain(name);
+  expect(text).not.toContain('spawn_agent');
+  const tool_policy = { allow: [], deny: ['agent_eval'] };
+  expect(await instructionsFor(agentIn({ ...sessions, tool_policy }))).not.toContain('agent_');
+});
+
+test('whoever is to hand back sections is told so at the end, whatever its dialect', async () => {
+  const asked = 'SUMMARY: one paragraph';
+  for (const dialect of ['sessions', 'collab'] as const) {
+    const agent = { working_directory: '/', role: 'verifier', dialect };
+    expect(await instructionsFor(agentIn(agent))).not.toContain(asked);
+    const text = await instructionsFor(agentIn({ ...agent, result_sections: true }));
+    expect(text.indexOf(asked)).toBeGreaterThan(text.indexOf('You find out whether it works'));
+  }
+});
+
 test('an agent without tools is told nothing of them', async () => {
   const none = agentIn({ working_directory: '/', tool_policy: { allow: [[]], deny: [] } });
   const text = await instructionsFor(none);

@@ -101,6 +101,13 @@ test('the text of another role replaces inherited instructions, that of the own 
   expect((await settingsOf({ role: 'worker' }, { inherited })).instructions).toBe('Speak French.');
 });
 
+test('the text of a role is told where it is asked for', async () => {
+  expect(await resolve({ role: 'explorer' })).not.toHaveProperty('text');
+  expect(await resolve({ role: 'explorer', with_text: true })).toMatchObject({
+    text: expect.stringContaining('You find things out'),
+  });
+});
+
 test('an explorer cannot write: not by sandbox, not by tools, nor can its children', async () => {
   for (const sandbox_mode of ['danger-full-access', 'workspace-write', 'read-only'] as const) {
     const explorer = await settingsOf({ role: 'search' }, { inherited: { sandbox_mode } });
