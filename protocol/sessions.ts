@@ -135,6 +135,7 @@ const sessionsTools: readonly OperationTool[] = [
     description:
       'Opens a session: a sub-agent that works on a task of its own beside you. Answers at once with its name and agent_id; agent_eval waits for what it hands back. It stays open for more messages until you close it.',
     parameters: agentOpenArguments,
+    delegates: true,
     summary: (args) => {
       const { name, type, agent_type: alias, prompt } = args as AgentOpenArguments;
       return [name, type ?? alias, prompt].filter((text) => text !== undefined).join(' ');

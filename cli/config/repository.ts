@@ -34,6 +34,7 @@ const TIGHTER: Record<string, Record<string, readonly string[]>> = {
   'agents.count': { running: ['open'] },
   'agents.when_full': { queue: ['error'] },
   'agents.wake_parent': { true: ['false'] },
+  'agents.plan_first': { false: ['true'] },
   'agents.interrupt_descendants': { false: ['true'] },
   'tools.*': { true: ['false'] },
 };

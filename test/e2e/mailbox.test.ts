@@ -31,13 +31,16 @@ test('a root opens, asks, reads and ends sub-agents; refusals and failures come 
     subagent_id: counter,
     conversation_id: counter,
     rollout_path: join(home.home, 'rollouts', `${id}.jsonl`),
-    description: expect.stringMatching(/^count \(model .*, sandbox workspace-write, .*at most 1 turns\)$/),
+    description: expect.stringMatching(/^count \(model .*, sandbox workspace-write, .*at most 1 turn\)$/),
   });
   expect(said.loose.error).toMatchObject({
     code: 'not_permitted',
     hint: expect.stringContaining('read-only'),
   });
-  expect(said.away.error).toMatchObject({ code: 'approval_unavailable' });
+  expect(said.away.error).toMatchObject({
+    code: 'approval_unavailable',
+    message: expect.stringContaining('Another cwd than yours'),
+  });
   expect(said.counted).toMatchObject({ reply: 'counted once', done: true, mail_id: 'mail-1' });
   expect(said.nested.reply).toBe('told: Agent depth limit reached. Solve the task yourself.');
   expect(said.ghost.error).toMatchObject({ code: 'agent_not_found' });

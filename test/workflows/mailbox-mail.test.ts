@@ -92,6 +92,7 @@ describe.concurrent('the mailbox', () => {
     const rollouts = new Rollouts({ stateDir: await mkdtemp(join(home, 'resume-')) });
     const session = await worker().start({
       rollouts,
+      session: { rollout: true },
       script: lines({
         root: [open(), post('one'), post('two'), say('ok'), call('subagent_mailbox', {}), say('back')],
         [ONE]: [say('answered'), never],
@@ -101,6 +102,9 @@ describe.concurrent('the mailbox', () => {
     await session.untilFinal();
     await session.agent().signal('shutdown', {});
     await session.result();
+    // What a resume from the rollout would begin with.
+    const left = (await rollouts.find(session.id))?.agent(session.id)?.state.mailbox;
+    expect(left?.received).toMatchObject([{ mail_id: 'mail-1', body: 'answered' }, { mail_id: 'mail-2' }]);
     const { runId = '' } = { runId: (await session.agent().describe()).runId };
     const {
       identity,

@@ -8,6 +8,7 @@ import { Rollouts } from '../../rollout/rollouts.ts';
 import { deepSession } from './deep-session.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
+import { ask, end, open, post } from './mailbox-lines.ts';
 import {
   call,
   type Line,
@@ -316,6 +317,34 @@ export const lives: Record<string, Life> = {
       } finally {
         rmSync(stateDir, { recursive: true, force: true });
       }
+    },
+  },
+
+  mail: {
+    shortRuns: true,
+    async play({ worker }) {
+      const session = await worker.start({
+        session: { one_shot: true },
+        tools: { look },
+        script: lines({
+          root: [
+            open('answer'),
+            post('one'),
+            ...looks(8),
+            ask('two'),
+            post('three'),
+            ...looks(8),
+            call('subagent_mailbox', { only_unread: true }),
+            call('subagent_read', { mail_id: 'mail-1' }),
+            ask('four'),
+            end(),
+            say('ok'),
+          ],
+          'default-1': [...looks(6), say('1'), ...looks(6), say('2'), ...looks(6), say('3'), say('4')],
+        }),
+      });
+      await session.result();
+      return [session.id];
     },
   },
 };

@@ -1,3 +1,4 @@
+import { counted } from '../../protocol/counted.ts';
 import type {
   ErrorBody,
   ErrorCode,
@@ -88,13 +89,19 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   outcome_unknown: 'What comes of it is in the mailbox (subagent_mailbox).',
 };
 
+/** The folder goes by another name in the other dialects. */
+function inOwnWords(text: string): string {
+  return text.replaceAll('working_directory', 'cwd');
+}
+
 /** The mailbox vocabulary. */
 export const mailbox: Dialect = {
   tools,
   sideBySide: ['subagent_open', 'subagent_reply'],
   refusal: (error: ErrorBody) => {
-    const hint = HINTS[error.code];
-    return hint === undefined ? error : { ...error, hint };
+    const hint = HINTS[error.code] ?? error.hint;
+    const own = { ...error, ...(hint === undefined ? {} : { hint: inOwnWords(hint) }) };
+    return { ...own, message: inOwnWords(error.message) };
   },
 };
 
@@ -118,7 +125,7 @@ function describe(goal: string, { settings }: SpawnResult): string {
   } = settings;
   const line = goal.trim().replaceAll(/\s+/g, ' ');
   const bounds = [
-    ...(limits.max_turns === undefined ? [] : [`at most ${limits.max_turns} turns`]),
+    ...(limits.max_turns === undefined ? [] : [`at most ${counted(limits.max_turns, 'turn')}`]),
     ...(limits.max_runtime_ms === undefined ? [] : [`closed after ${limits.max_runtime_ms} ms idle`]),
   ];
   const about = [`model ${model}`, `sandbox ${sandbox}`, `approvals ${approvals}`, `in ${folder}`, ...bounds];

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
 import { offeredTools, planCall } from '../../../activities/tools/offered.ts';
-import { agentSettingsSchema, DIALECT_TOOLS } from '../../../protocol/index.ts';
+import { agentSettingsSchema, DIALECT_TOOLS, type Dialect } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 
 const WORK = ['shell', 'read_file', 'list_dir', 'grep_files', 'handle_read', 'update_plan'];
@@ -136,7 +136,7 @@ describe('the mailbox dialect', () => {
 });
 
 describe('a plan that is wanted before work is handed out', () => {
-  const due = (dialect: 'collab' | 'named' | 'mailbox') => ({
+  const due = (dialect: Dialect) => ({
     ...agentIn({ working_directory: '/', dialect }),
     plan_due: true as const,
   });
@@ -144,6 +144,7 @@ describe('a plan that is wanted before work is handed out', () => {
   test.each([
     ['collab', 'spawn_agent', '{"message":"x"}'],
     ['named', 'subagent_run', '{"name":"explorer","task":"x"}'],
+    ['sessions', 'agent_open', '{"prompt":"x"}'],
     ['mailbox', 'subagent_open', '{"goal":"x"}'],
   ] as const)('has %s refuse %s until there is one', (dialect, tool, args) => {
     expect(plan(tool, args, due(dialect))).toMatchObject({

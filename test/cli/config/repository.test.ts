@@ -67,6 +67,7 @@ test.each([
   ['agents.max_turns', '[agents]\nmax_turns = 10', '[agents]\nmax_turns = 11'],
   ['agents.allowed_models', '[agents]\nallowed_models = ["a"]', '[agents]\nallowed_models = ["a", "z"]'],
   ['tools.web_search', '[tools]\nweb_search = false', '[tools]\nweb_search = true'],
+  ['agents.plan_first', '[agents]\nplan_first = true', '[agents]\nplan_first = false'],
   ['approval_policy', 'approval_policy = "untrusted"', 'approval_policy = "on-request"'],
   ['sandbox_mode', 'sandbox_mode = "read-only"', 'sandbox_mode = "workspace-write"'],
   ['profile', '[profiles.p]\nsandbox_mode = "danger-full-access"', 'profile = "p"'],
