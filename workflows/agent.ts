@@ -95,7 +95,7 @@ function resume(self: AgentState, input: AgentInput<AgentCarry>): void {
   const held = self.reopen();
   if (held > 0) {
     self.warn(
-      `${counted(held, 'input')} that had come before ${self.id} was closed ${held === 1 ? 'waits' : 'wait'} for the next one, and will be delivered before it: send it input (send_input, or cadre send ${self.id} TEXT) to make it go on.`,
+      `${counted(held, 'input')} that had come before ${self.id} was closed ${held === 1 ? 'waits' : 'wait'} for the next one, and will be delivered before it: send it input (cadre send ${self.id} TEXT) to make it go on.`,
     );
   }
   if (input.input !== undefined) self.inbox.accept(input.input);

@@ -16,7 +16,7 @@ export function jsonBytes(value: unknown): number {
 /** The beginning of a text, with a word on how to come by the rest. */
 export function shortened(text: string, most = SHOWN): string {
   if (text.length <= most) return text;
-  return `${text.slice(0, most)}… (cut; send_input can ask for the rest)`;
+  return `${text.slice(0, most)}… (cut; ask it for the rest)`;
 }
 
 /**

@@ -235,7 +235,7 @@ export class Inbox {
 }
 
 function tellMissed(count: number): string {
-  return `${counted(count, 'turn')} of your agents ended before that, and are not told one by one: list_active_agents shows how they stand.`;
+  return `${counted(count, 'turn')} of your agents ended before that, and are not told one by one: look at how they stand.`;
 }
 
 /** The input that a plain text makes. */

@@ -22,7 +22,7 @@ export async function lookForStandstill(root: AgentState, tree: SessionTree): Pr
     const who = tree.slots.queued.join(', ');
     root.warn(
       `No slot comes free for ${who}: nobody is at work who could close an agent. ${message} ` +
-        'Close one that is done (close_agent, or cadre close ID).',
+        'Close one that is done (cadre close ID).',
     );
     if (root.standing.status === 'running' || tree.slots.lends) refuse(root, tree);
     await condition(() => !standsStill());
@@ -46,7 +46,7 @@ function refuse(root: AgentState, tree: SessionTree): void {
   const full = tree.slots.full;
   const error = {
     ...full,
-    message: `${full.message} None of them is at work: close one that is done (close_agent), then send this agent its input again.`,
+    message: `${full.message} None of them is at work: close one that is done, then send this agent its input again.`,
   };
   for (const { agent, requestId } of tree.slots.refuseQueue()) {
     answerSlot(root, agent, { request_id: requestId, outcome: 'refused', error });

@@ -179,7 +179,7 @@ describe('what children have said', () => {
     expect(children.bytes).toBeLessThan(350_000);
     expect(known.map(({ id }) => id)).toEqual(children.ids);
     expect(known.at(-1)?.message).toBe(said(50_000));
-    expect(known[1]?.message).toContain('send_input can ask for the rest');
+    expect(known[1]?.message).toContain('ask it for the rest');
     expect(children.get(agentId('worker-2'))?.message).toBe(said(50_000));
   });
 });

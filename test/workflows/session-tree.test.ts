@@ -114,7 +114,7 @@ describe("the root's picture of its session", () => {
     expect(message.length).toBeLessThan(64_001);
     const shown = tree.views[0]?.message ?? '';
     expect(shown.length).toBeLessThan(4_200);
-    expect(shown).toContain('send_input can ask for the rest');
+    expect(shown).toContain('ask it for the rest');
   });
 
   test('fits into a new run, however many agents have said much', () => {
