@@ -136,7 +136,7 @@ describe('the inbox', () => {
     for (let turn = 1; turn <= 520; turn++) inbox.announce(notice(1, turn));
     inbox = carried(inbox);
     const [missed, input, oldest, ...others] = texts(inbox.drain());
-    expect(missed).toMatch(/^20 turns of your agents ended before that.*list_active_agents/);
+    expect(missed).toMatch(/^20 turns of your agents ended before that.*not told one by one/);
     expect([input, oldest, others.length]).toEqual(['first', 'worker-1 turn 21', 499]);
     inbox.announce(notice(1, 521));
     expect(texts(inbox.drain())).toEqual(['worker-1 turn 521']);
