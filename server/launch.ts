@@ -3,6 +3,9 @@ import { SEARCH_ATTRIBUTES } from '../protocol/index.ts';
 import { DATABASE } from './database.ts';
 import type { Ports } from './ports.ts';
 
+/** What the group and all others may not do with a new file. */
+const OWNER_ALONE = 0o077;
+
 /** Measured: three times as fast a step, and five times the throughput, than the stock development server. */
 const SETTINGS: readonly string[] = [
   ...['journal_mode=WAL', 'synchronous=1'].flatMap((pragma) => ['--sqlite-pragma', pragma]),
@@ -59,5 +62,11 @@ export function launch(
   // for `temporal` counts.
   const { PATH = '', TMPDIR } = process.env;
   const env = { PATH, HOME: home, CADRE_HOME: home, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
-  return spawn(program, args, { cwd: home, env, detached: true, stdio: ['ignore', log, log] });
+  // Its database holds all that agents have said, also in a CADRE_HOME that others may look into.
+  const usual = process.umask(OWNER_ALONE);
+  try {
+    return spawn(program, args, { cwd: home, env, detached: true, stdio: ['ignore', log, log] });
+  } finally {
+    process.umask(usual);
+  }
 }

@@ -6,6 +6,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { expect, onTestFinished, test } from 'vitest';
 import { knownSearchAttributes } from '../../client/search-attributes.ts';
 import { SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
+import { DATABASE } from '../../server/database.ts';
 import { ensureServer, type ServerRecord, serverStatus, stopServer } from '../../server/index.ts';
 import { emptyHome, ensureElsewhere, killServer, serverPids } from './homes.ts';
 
@@ -47,6 +48,8 @@ test('what the server keeps is for this user alone', async () => {
   onTestFinished(async () => void (await stopServer(home)));
   await ensureServer({ home });
   expect(statSync(home).mode & 0o077).toBe(0);
+  // Also where the folder was there before, and others may look into it.
+  expect(statSync(join(home, DATABASE)).mode & 0o077).toBe(0);
 });
 
 test('a CADRE_HOME may have any name', async () => {
