@@ -78,7 +78,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
   const attributes = execution.typedSearchAttributes;
   const memo = execution.memo ?? {};
   const parent = parentOf(id);
-  const status = statusOf(execution.status.name, keyword(attributes, 'CadreStatus'));
+  const status = listedStatus(execution);
   const [task, note] = [memo.task, memo.note];
   const sealed = sealedReason(task);
   const problem = problemOf(attributes);
@@ -120,6 +120,14 @@ const CAUSE = 'cause=WorkflowTaskFailedCause';
 function problemOf(attributes: TypedSearchAttributes): string | undefined {
   const cause = attributes.get(PROBLEMS)?.find((each) => each.startsWith(CAUSE));
   return cause?.slice(CAUSE.length);
+}
+
+/** As the newest execution has shown it; one that was ended from outside could show nothing of that. */
+export function listedStatus({
+  status,
+  typedSearchAttributes,
+}: Pick<WorkflowExecutionInfo, 'status' | 'typedSearchAttributes'>): Status {
+  return statusOf(status.name, keyword(typedSearchAttributes, 'CadreStatus'));
 }
 
 function keyword(attributes: TypedSearchAttributes, name: string): string | undefined {
