@@ -79,7 +79,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
   const memo = execution.memo ?? {};
   const parent = parentOf(id);
   const status = listedStatus(execution);
-  const [task, note] = [memo.task, memo.note];
+  const { task, note, started_at: started } = memo;
   const sealed = sealedReason(task);
   const problem = problemOf(attributes);
   const source = sourceOf(id, memo.source);
@@ -97,7 +97,8 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
     ...(typeof note === 'string' ? { note } : {}),
     ...(source === undefined ? {} : { source }),
     ...(problem === undefined ? {} : { problem }),
-    started_at: execution.startTime.toISOString(),
+    // Those of before have only the start of their run.
+    started_at: typeof started === 'string' ? started : execution.startTime.toISOString(),
     ...(execution.closeTime === undefined ? {} : { ended_at: execution.closeTime.toISOString() }),
     queue: execution.taskQueue,
   };
