@@ -146,7 +146,7 @@ export function createProgram(version: string, started: (run: Run) => void): Com
   define(
     program,
     'import <file>',
-    'take in what export has written, so that resume finds it',
+    'take in what export has written, so that resume finds it (-: standard input)',
     () => import('./commands/import.ts'),
   ).option('--replace', 'in place of another rollout of the same session');
   defineForAgent(

@@ -24,7 +24,7 @@ import { isStillThere } from '../protocol/lives.ts';
 import { AgentLine } from './agent-line.ts';
 import { checkedContent } from './checked.ts';
 import { closeBelow } from './close-below.ts';
-import { asEnded, withoutLost } from './ended-view.ts';
+import { asEnded, asListed, type Standing, withoutLost } from './ended-view.ts';
 import { startFork } from './fork.ts';
 import { isMissing } from './is-missing.ts';
 import { operate } from './operate.ts';
@@ -98,9 +98,12 @@ export class AgentHandle implements Agent {
       if (closed.length === 0) throw before;
       return { status: 'errored', message: 'it was deleted', closed };
     }
-    if (before === undefined && !isStillThere((await this.#line.describe()).status.name)) {
-      const ended = await this.status().catch(asUnborn);
-      return { ...standingOf(ended), closed: await this.#closeBelow() };
+    const execution = before === undefined ? await this.#line.describe() : undefined;
+    if (execution !== undefined && !isStillThere(execution.status.name)) {
+      // Whoever is left is ended also where nobody is there to tell how it stood.
+      const ended = this.status().catch((error: unknown) => asListed(error, execution));
+      const [standing, closed] = await Promise.all([ended, this.#closeBelow()]);
+      return { ...standingOf(standing), closed };
     }
     // It may be closing already, for somebody else.
     const standing = before ?? (await this.status());
@@ -273,14 +276,6 @@ class ForkedHandle extends AgentHandle implements ForkedAgent {
   }
 }
 
-type Standing = Pick<AgentView, 'status' | 'message'>;
-
 function standingOf({ status, message }: Standing): Standing {
   return { status, ...(message === undefined ? {} : { message }) };
-}
-
-/** How an agent stands of which no worker has seen anything before it was ended. */
-function asUnborn(error: unknown): Standing {
-  if (!(error instanceof CadreError) || error.code !== 'agent_not_resumable') throw error;
-  return { status: 'errored', message: error.message };
 }

@@ -95,6 +95,7 @@ export class CadreClient {
       session_id: id,
       depth: 0,
       source: options.source ?? { kind: 'api' },
+      started_at: new Date().toISOString(),
       task: plainText(content).slice(0, TASK_SHOWN),
       search_attributes: session.search_attributes,
     };

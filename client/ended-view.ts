@@ -1,13 +1,38 @@
-import type { Client } from '@temporalio/client';
-import { type AgentId, type AgentView, sessionOf } from '../protocol/index.ts';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { type AgentId, type AgentView, CadreError, isUnreplayable, sessionOf } from '../protocol/index.ts';
 import { isStillThere } from '../protocol/lives.ts';
-import { listAgents } from './list.ts';
+import { listAgents, listedStatus } from './list.ts';
 
 /** A view that its workflow can no longer correct: it was ended from outside. */
 export function asEnded(view: AgentView, execution: string): AgentView {
   if (view.closed || isStillThere(execution) || execution === 'COMPLETED') return view;
-  const message = `ended from outside (${execution.toLowerCase().replaceAll('_', ' ')})`;
-  return { ...atRest(view), status: 'errored', message };
+  return { ...atRest(view), status: 'errored', message: endedFromOutside(execution) };
+}
+
+function endedFromOutside(execution: string): string {
+  return `ended from outside (${execution.toLowerCase().replaceAll('_', ' ')})`;
+}
+
+export type Standing = Pick<AgentView, 'status' | 'message'>;
+
+/**
+ * How an agent that has ended stands, where no worker tells it: none is there, or none has seen anything of it before it
+ * was ended.
+ *
+ * @throws what was answered, where it says something else
+ */
+export function asListed(
+  error: unknown,
+  execution: Pick<WorkflowExecutionInfo, 'status' | 'typedSearchAttributes'>,
+): Standing {
+  if (!(error instanceof CadreError)) throw error;
+  if (error.code === 'agent_not_resumable') return { status: 'errored', message: error.message };
+  if (error.code !== 'no_worker' && !isUnreplayable(error)) throw error;
+  const { name } = execution.status;
+  return {
+    status: listedStatus(execution),
+    ...(name === 'COMPLETED' ? {} : { message: endedFromOutside(name) }),
+  };
 }
 
 /**

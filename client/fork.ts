@@ -56,6 +56,7 @@ export async function startFork(
       session_id: id,
       depth: 0,
       source: options.source ?? { kind: 'api' },
+      started_at: new Date().toISOString(),
       task: task.slice(0, TASK_SHOWN),
       search_attributes,
     },

@@ -78,8 +78,8 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
   const attributes = execution.typedSearchAttributes;
   const memo = execution.memo ?? {};
   const parent = parentOf(id);
-  const status = statusOf(execution.status.name, keyword(attributes, 'CadreStatus'));
-  const [task, note] = [memo.task, memo.note];
+  const status = listedStatus(execution);
+  const { task, note, started_at: started } = memo;
   const sealed = sealedReason(task);
   const problem = problemOf(attributes);
   const source = sourceOf(id, memo.source);
@@ -97,7 +97,8 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
     ...(typeof note === 'string' ? { note } : {}),
     ...(source === undefined ? {} : { source }),
     ...(problem === undefined ? {} : { problem }),
-    started_at: execution.startTime.toISOString(),
+    // Those of before have only the start of their run.
+    started_at: typeof started === 'string' ? started : execution.startTime.toISOString(),
     ...(execution.closeTime === undefined ? {} : { ended_at: execution.closeTime.toISOString() }),
     queue: execution.taskQueue,
   };
@@ -120,6 +121,14 @@ const CAUSE = 'cause=WorkflowTaskFailedCause';
 function problemOf(attributes: TypedSearchAttributes): string | undefined {
   const cause = attributes.get(PROBLEMS)?.find((each) => each.startsWith(CAUSE));
   return cause?.slice(CAUSE.length);
+}
+
+/** As the newest execution has shown it; one that was ended from outside could show nothing of that. */
+export function listedStatus({
+  status,
+  typedSearchAttributes,
+}: Pick<WorkflowExecutionInfo, 'status' | 'typedSearchAttributes'>): Status {
+  return statusOf(status.name, keyword(typedSearchAttributes, 'CadreStatus'));
 }
 
 function keyword(attributes: TypedSearchAttributes, name: string): string | undefined {

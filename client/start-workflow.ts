@@ -4,6 +4,7 @@ import {
   type AgentInput,
   CadreError,
   LARGE_MESSAGE_HINT,
+  memoOf,
   modelQueue,
   searchAttributesOf,
   sizeProblem,
@@ -27,7 +28,7 @@ export async function startRoot(client: Client, queue: string, input: AgentInput
     taskQueue: queue,
     args: [input],
     workflowIdReusePolicy: restore?.kind === 'resume' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
-    memo: { task: identity.task, note: note ?? null, source: identity.source.kind, ...models },
+    memo: { ...memoOf(identity, note), source: identity.source.kind, ...models },
     typedSearchAttributes: searchAttributesOf(identity, settings).map(({ name, value }) =>
       typeof value === 'number'
         ? { key: defineSearchAttributeKey(name, SearchAttributeType.INT), value }

@@ -10,6 +10,8 @@ export interface AgentIdentity {
   source: Source;
   /** A name given by the caller. */
   name?: string;
+  /** When it was started first, ISO 8601; its runs and lives each have a start of their own. */
+  started_at?: string;
   /** The tool call that spawned it. */
   call_id?: string;
   /** The first 200 characters of the first input. */

@@ -46,6 +46,11 @@ export interface AgentResult {
 /** How much of a task stands in lists and memos. */
 export const TASK_SHOWN = 200;
 
+/** What lists tell of an agent beside its search attributes; Temporal takes it along into further runs. */
+export function memoOf({ task, started_at }: AgentIdentity, note: string | undefined) {
+  return { task, note: note ?? null, ...(started_at === undefined ? {} : { started_at }) };
+}
+
 /** The registered search attributes, by what they hold. */
 export const SEARCH_ATTRIBUTES = {
   CadreSession: 'KEYWORD',

@@ -44,6 +44,7 @@ const identitySchema = z.looseObject({
     z.looseObject({ kind: z.literal('sub_agent'), parent_id: z.string(), depth: z.int() }),
   ]),
   name: z.string().optional(),
+  started_at: z.iso.datetime().optional(),
   call_id: z.string().optional(),
   task: z.string(),
   search_attributes: z.array(z.string()),

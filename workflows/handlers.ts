@@ -1,7 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import { defineQuery, defineSignal, defineUpdate, patched, setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
 import { decideApprovalSchema, decided } from '../protocol/approvals.ts';
+import { isAgentId, sessionOf } from '../protocol/ids.ts';
 import type {
   ApprovalsView,
   DecisionAnswer,
@@ -67,7 +68,11 @@ function registerSignals(agent: AgentState): void {
   accept(
     SIGNALS.sendInput,
     sendInputPayloadSchema,
-    (input) => void takeInput(agent, input),
+    (input) => {
+      const reason = strangeSender(agent, input);
+      if (reason === undefined || !patched(KNOWN_SENDERS)) void takeInput(agent, input);
+      else agent.emit({ type: 'input.rejected', signal: SIGNALS.sendInput, reason });
+    },
     (payload) => {
       const sender = sentByAgentSchema.safeParse(payload);
       if (sender.success) agent.orders.push({ type: 'refused_input', ...sender.data });
@@ -84,6 +89,16 @@ function registerSignals(agent: AgentState): void {
   accept(INTERNAL_SIGNAL, mailSchema.array(), (mails) => {
     for (const mail of mails) agent.orders.push({ type: 'mail', mail });
   });
+}
+
+/** Agents of before took input whoever was said to have sent it. */
+const KNOWN_SENDERS = 'input-of-known-senders';
+
+/** Why nobody can have sent that under the name which it bears: the model would be told that an agent has. */
+function strangeSender({ identity }: AgentState, { from }: SendInput): string | undefined {
+  const { session_id: session } = identity;
+  if (from === undefined || (isAgentId(from) && sessionOf(from) === session)) return undefined;
+  return `from: expected the id of an agent of session ${session}; a person leaves it out`;
 }
 
 function takeInput(agent: AgentState, input: SendInput): string {
@@ -140,9 +155,17 @@ function registerUpdates(agent: AgentState): void {
       },
     );
   };
-  define(UPDATES.sendInput, sendInputPayloadSchema, (input): SubmissionAnswer => {
-    return { submission_id: takeInput(agent, input) };
-  });
+  define(
+    UPDATES.sendInput,
+    sendInputPayloadSchema,
+    (input): SubmissionAnswer => ({ submission_id: takeInput(agent, input) }),
+    // Here alone: what agents of before have taken is not checked again when they are replayed.
+    (input) => {
+      const reason = strangeSender(agent, input);
+      if (reason === undefined) return;
+      throw refusal({ code: 'invalid_arguments', message: `${UPDATES.sendInput}: ${reason}` });
+    },
+  );
   define(UPDATES.interrupt, interruptSchema.prefault({}), ({ reason }): SubmissionAnswer => {
     agent.orders.push({ type: 'interrupt', reason: reason ?? 'interrupted by a person' });
     return { submission_id: agent.nextId('inputs') };

@@ -6,6 +6,7 @@ import { cadreHome, ensureFolder } from '../../server/home.ts';
 import { loadKeys } from '../config/encryption.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
+import { withRegularFile } from '../regular-file.ts';
 
 /** Takes a session's rollout in, to where `resume` and the workers of its queue find it. Asks no server. */
 export default async function importCommand(
@@ -20,11 +21,9 @@ export default async function importCommand(
   const { directory } = config.rollouts;
   const rollouts = new Rollouts({ stateDir, directory, keys });
   const path = resolve(invocation.cwd, file);
-  const imported = await importRollout(path, rollouts, {
-    keys,
-    replace,
-    queue: options.queue,
-  }).catch((error: unknown) => {
+  const imported = await withRegularFile({ file, cwd: invocation.cwd, folder: stateDir }, (at) =>
+    importRollout(at, rollouts, { keys, replace, queue: options.queue }),
+  ).catch((error: unknown) => {
     throw unreadable(path, error);
   });
   const { rollout, already, queue, lost } = imported;

@@ -1,18 +1,25 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { CadreClient } from '../../client/index.ts';
 import { ended } from '../workflows/client-requests.ts';
+import { type Connections, connect, disconnect } from '../workflows/connect.ts';
 import { deepSession } from '../workflows/deep-session.ts';
 import { eventually } from '../workflows/eventually.ts';
 import type { ScriptedSession } from '../workflows/scripted-session.ts';
+import { ScriptedWorker } from '../workflows/scripted-worker.ts';
 import { withWorker } from '../workflows/with-worker.ts';
 
 const worker = withWorker();
 let cadre: CadreClient;
+let connections: Connections;
 
 beforeAll(async () => {
   cadre = await CadreClient.connect({ address: inject('temporalAddress') });
+  connections = await connect();
 });
-afterAll(() => cadre.close());
+afterAll(async () => {
+  await cadre.close();
+  await disconnect(connections);
+});
 
 const idsOf = (session: ScriptedSession) => ['default-1', 'default-1/default-1'].map((n) => session.idOf(n));
 
@@ -76,6 +83,23 @@ test('closing an ended root closes what it has left, leaf first; a second time t
   expect(await ended(session, 'default-1')).toBe('COMPLETED');
   await eventually(async () => expect((await cadre.get(session.id).close()).closed).toEqual([]));
 });
+
+test('closing an ended root whose worker has gone, too, ends what it has left; a second time it says how it stood', async () => {
+  const away = new ScriptedWorker(connections);
+  await away.run();
+  const session = await deepSession(away);
+  await away.stop();
+  await session.agent().terminate('by a person');
+  const [child, leaf] = idsOf(session);
+  await eventually(async () => expect(await cadre.list({ session: session.id })).toHaveLength(2));
+  const message = 'ended from outside (terminated)';
+  expect(await cadre.get(session.id).close()).toEqual({ status: 'errored', message, closed: [leaf, child] });
+  for (const name of ['default-1', 'default-1/default-1']) {
+    expect(await ended(session, name)).toBe('TERMINATED');
+  }
+  await eventually(async () => expect(await cadre.list({ session: session.id })).toEqual([]));
+  expect(await cadre.get(session.id).close()).toEqual({ status: 'errored', message, closed: [] });
+}, 180_000);
 
 test('of an agent that was ended before it began all say so, and closing it has nothing to close', async () => {
   const settings = { model: 'm', provider: 'p', working_directory: '/tmp' };

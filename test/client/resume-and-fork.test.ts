@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { CadreClient } from '../../client/index.ts';
 import { type AgentId, newRootId, settledLength, textMessage } from '../../protocol/index.ts';
+import { eventually } from '../workflows/eventually.ts';
 import { Gate } from '../workflows/gate.ts';
 import { call, heard, lines, say, spawn, waitForAll } from '../workflows/script.ts';
 import { withWorker } from '../workflows/with-worker.ts';
@@ -45,6 +46,26 @@ test('a closed root goes on where it was: its conversation, its note, and then t
   });
   expect(await root.wait()).toMatchObject({ status: 'completed', message: 'second', turn: 2 });
   expect(heard((await root.items()).items)).toEqual(['the task', 'go on']);
+});
+
+test('a root that was brought back is listed with its first start', async () => {
+  const { session } = await closedSession();
+  const id = newRootId(Date.now(), Math.random);
+  worker().playAs(id, session.id);
+  const settings = { model: 'scripted', provider: 'script', working_directory: '/tmp' };
+  const root = await cadre.start({ task: 'the task', id, queue: worker().queue, settings });
+  const listed = () =>
+    eventually(async () => {
+      const [agent] = await cadre.list({ session: id });
+      return agent?.started_at ?? expect.fail('it is not listed');
+    });
+  const begun = await listed();
+  expect(Math.abs(Date.parse(begun) - Date.now())).toBeLessThan(30_000);
+  await root.wait();
+  await root.close();
+  await root.resume();
+  expect(await listed()).toBe(begun);
+  await root.close();
 });
 
 test('without recursive the children stay closed, and with it those, too, that were closed before their root', async () => {

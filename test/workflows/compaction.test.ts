@@ -96,7 +96,7 @@ describe.concurrent('a conversation that nearly fills the window of its model', 
       expect((await session.agent().query<ApprovalsView>('approvals')).approvals).toHaveLength(1);
     });
     await session.send(`use green\n${'paint '.repeat(500)}`);
-    await session.send({ message: 'and hurry', from: 'a-friend' });
+    await session.send({ message: 'and hurry', from: session.idOf('a-friend') });
     summarising.open();
     await session.until('root', (view) => view.is_final);
     const shown = session.asked().at(-1)?.items ?? [];
@@ -117,7 +117,7 @@ describe.concurrent('a conversation that nearly fills the window of its model', 
       `- ${session.idOf('default-1')}: command: rm -r build`,
       'Input that has come and is not read yet:',
       expect.stringMatching(/^- use green paint .*bytes left out.* paint$/),
-      '- from a-friend: and hurry',
+      `- from ${session.idOf('a-friend')}: and hurry`,
     ]);
     // The whole of it follows.
     expect(heard(shown).join()).toContain('paint '.repeat(500));

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { listAgents } from '../../client/list.ts';
 import type { ItemsPage } from '../../protocol/index.ts';
 import { ensureServer, stopServer } from '../../server/index.ts';
 import { arrived, BURST, burst, heardOfBurst } from './burst.ts';
@@ -59,6 +60,33 @@ const runsOf = async (session: ScriptedSession, name = 'root') =>
 const numbered = (count: number, prefix: string) => Array.from({ length: count }, (_, n) => `${prefix} ${n}`);
 
 describe.concurrent('an agent that continues as new', () => {
+  test('is listed with the start of its first run, also when it was closed and brought back', async () => {
+    const session = await worker.start({
+      script: lines({
+        root: [spawn('x'), waitForAll, say('ok')],
+        'default-1': [...numbered(12, '').map(() => call('look')), say('done')],
+      }),
+      tools: { look: () => 'seen' },
+    });
+    await session.untilFinal();
+    await eventually(async () => expect(await runsOf(session, 'default-1')).toBeGreaterThan(1));
+    const runs = await worker.runs(session.idOf('default-1'));
+    const first = Number(runs.at(-1)?.history.events?.[0]?.eventTime?.seconds);
+    const started = async () => {
+      const agents = await listAgents(worker.client, { session: session.id });
+      const { started_at } = agents.find(({ depth }) => depth === 1) ?? expect.fail('it is not listed');
+      return started_at;
+    };
+    const begun = await eventually(started);
+    expect(Math.abs(Date.parse(begun) / 1_000 - first)).toBeLessThan(2);
+    const { startTime } = await session.agent('default-1').describe();
+    expect(Date.parse(begun)).toBeLessThan(startTime.getTime());
+    await session.agent('default-1').signal('shutdown');
+    await ended(session, 'default-1');
+    await resumeBelow(session, 'default-1');
+    expect(await eventually(started)).toBe(begun);
+  });
+
   test('brings an agent back of whose end this run of it has not heard', async () => {
     const session = await worker.start({
       script: lines({

@@ -58,6 +58,11 @@ describe.concurrent('a signal send_input', () => {
       [[payloadOf('{"items": [{"type": "video"}]}')], 'items.0.type'],
       [[payloadOf('{"items": [{"type": "image", "image_url": "a.png"}]}')], `items.0.image_url: ${NO_IMAGE}`],
       [[payloadOf('{"undecodable": null}')], 'undecodable'],
+      [[payloadOf('{"message": "x", "from": "a friend"}')], 'from: expected the id of an agent'],
+      [
+        [payloadOf('{"message": "x", "from": "a0k3v9x2m4qd7/worker-1"}')],
+        'from: expected the id of an agent',
+      ],
     ];
     const session = await started();
     await session.untilFinal();
@@ -228,6 +233,7 @@ describe.concurrent('an update', () => {
         { items: [{ type: 'image', image_url: 'a.png' }] },
         `send_input: items.0.image_url: ${NO_IMAGE}`,
       ],
+      ['send_input', { message: 'x', from: 'a friend' }, 'send_input: from: expected the id of an agent'],
       ['interrupt', { reason: 7 }, 'interrupt: reason: '],
       ['shutdown', 'now', 'shutdown: '],
       ['set_note', {}, 'set_note: note: '],

@@ -22,6 +22,16 @@ test('what earlier versions have recorded replays with the workflows as they are
   ).toEqual([]);
 });
 
+test('input of before that names a sender who is none replays: it was taken then', async () => {
+  const encoded = (payload: unknown) => Buffer.from(JSON.stringify(payload)).toString('base64');
+  const [before = expect.fail('no history')] = recordedHistories('0.1.0/plain/root.1.json.gz');
+  const text = JSON.stringify(before.history);
+  const strange = text.replaceAll(encoded('go on'), encoded({ message: 'go on', from: 'a friend' }));
+  expect(strange).not.toBe(text);
+  const recorded = { ...before, history: JSON.parse(strange) };
+  expect(await notReplayed(await workflowBundle(), [recorded])).toEqual([]);
+});
+
 test('every kind of life is recorded for this version, each chain of runs from its first to its last', () => {
   for (const life of Object.keys(lives)) {
     const runs = recorded.filter(({ file }) => file.startsWith(`${manifest.version}/${life}/`));

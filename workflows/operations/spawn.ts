@@ -106,6 +106,7 @@ async function start(
     depth: agent.identity.depth + 1,
     source: { kind: 'sub_agent', parent_id: agent.id, depth: agent.identity.depth + 1 },
     ...(request.name === undefined ? {} : { name: request.name }),
+    started_at: new Date(Date.now()).toISOString(),
     call_id: request.callId,
     task: prompt.slice(0, TASK_SHOWN),
     search_attributes: agent.identity.search_attributes,

@@ -7,7 +7,7 @@ import {
   type Workflow,
   type WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
-import { searchAttributesOf } from '../../protocol/agent-input.ts';
+import { memoOf, searchAttributesOf } from '../../protocol/agent-input.ts';
 import type { AgentInput } from '../../protocol/index.ts';
 import { WORKFLOW_TYPE } from '../../protocol/messages.ts';
 
@@ -30,7 +30,7 @@ export async function startAgentWorkflow(
         ? { key: defineSearchAttributeKey(name, SearchAttributeType.INT), value }
         : { key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD), value },
     ),
-    memo: { task: identity.task, note: note ?? null },
+    memo: memoOf(identity, note),
     staticSummary: `${settings.role}: ${identity.task.slice(0, 120)}`,
   });
 }
