@@ -320,6 +320,50 @@ export const lives: Record<string, Life> = {
     },
   },
 
+  named: {
+    shortRuns: true,
+    async play({ worker }) {
+      const run = (task: string) => ({ name: 'subagent_run', args: { name: 'default', task } });
+      const session = await worker.start({
+        session: { one_shot: true },
+        tools: { look },
+        script: lines({
+          root: [{ calls: [run('one'), run('two')] }, ...looks(8), { calls: [run('three')] }, say('ok')],
+          '*': [...looks(12), say('done')],
+        }),
+      });
+      await session.result();
+      return [session.id];
+    },
+  },
+
+  sessions: {
+    shortRuns: true,
+    async play({ worker }) {
+      const report = 'SUMMARY: done\nCHANGES: None.\nEVIDENCE: a.ts:1\nRISKS: None.\nBLOCKERS: None.';
+      const session = await worker.start({
+        session: { one_shot: true },
+        tools: { look },
+        script: lines({
+          root: [
+            call('agent_open', { prompt: 'map', name: 'mapper' }),
+            call('agent_open', { prompt: 'go on', name: 'other', fork_context: true, max_depth: 0 }),
+            ...looks(8),
+            call('agent_eval', { name: 'mapper' }),
+            call('agent_eval', { name: 'mapper', message: 'more' }),
+            call('agent_close', { name: 'mapper' }),
+            call('agent_eval', { name: 'other', message: 'stop that', interrupt: true }),
+            say('ok'),
+          ],
+          mapper: [...looks(12), say(report), ...looks(12), say('no sections')],
+          other: [...looks(4), say(report), say('stopped')],
+        }),
+      });
+      await session.result();
+      return [session.id];
+    },
+  },
+
   mail: {
     shortRuns: true,
     async play({ worker }) {
