@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { writeDraft } from './draft.ts';
 
 /** Whoever writes for longer has ended without putting away what it had begun. */
 const ABANDONED_MS = 60 * 60_000;
 const DRAFT = /^\.[\w.-]+\.draft$/;
-/** Lines are written together up to so many characters. */
-const CHUNK = 256 * 1024;
 
 /**
  * Writes a file that only its owner may read, whole or not at all, also when the machine loses its power: under another
@@ -18,20 +17,7 @@ export async function writeLines(path: string, lines: AsyncIterable<string>): Pr
   await removeAbandoned(folder);
   const draft = join(folder, `.${randomUUID()}.draft`);
   try {
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      let chunk = '';
-      for await (const line of lines) {
-        chunk += `${line}\n`;
-        if (chunk.length < CHUNK) continue;
-        await file.appendFile(chunk);
-        chunk = '';
-      }
-      await file.appendFile(chunk);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeDraft(draft, lines);
     await rename(draft, path);
     await syncFolder(folder);
   } finally {

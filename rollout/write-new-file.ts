@@ -3,8 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, link, open, readlink, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CadreError } from '../protocol/index.ts';
-
-const CHUNK = 256 * 1024;
+import { writeDraft } from './draft.ts';
 
 /**
  * Writes a file that was not there before, readable for its owner alone: whole or not at all, and in place of nothing.
@@ -46,23 +45,6 @@ async function heldPath(folder: FileHandle, path: string): Promise<{ path: strin
   if (process.platform !== 'linux') return { path, real: path };
   const held = `/proc/self/fd/${folder.fd}`;
   return { path: held, real: await readlink(held) };
-}
-
-async function writeDraft(draft: string, lines: AsyncIterable<string>): Promise<void> {
-  const file = await open(draft, 'wx', 0o600);
-  try {
-    let chunk = '';
-    for await (const line of lines) {
-      chunk += `${line}\n`;
-      if (chunk.length < CHUNK) continue;
-      await file.appendFile(chunk);
-      chunk = '';
-    }
-    await file.appendFile(chunk);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 export function exists(path: string): CadreError {

@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { listAgents } from '../../client/list.ts';
 import type { ItemsPage } from '../../protocol/index.ts';
-import { ensureServer, stopServer } from '../../server/index.ts';
 import { arrived, BURST, burst, heardOfBurst } from './burst.ts';
 import { ended, resumeBelow } from './client-requests.ts';
-import { type Connections, connect, disconnect } from './connect.ts';
 import { eventually } from './eventually.ts';
 import { Gate } from './gate.ts';
 import { PATIENCE } from './patience.ts';
@@ -27,41 +22,20 @@ import {
   waitForAll,
 } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
-import { ScriptedWorker } from './scripted-worker.ts';
-import { expectSoundHistories } from './with-worker.ts';
+import { withShortRuns } from './with-short-runs.ts';
 
 /** A server of its own that wants a new run after so few events. */
 const EVENTS = 40;
 vi.setConfig({ maxConcurrency: 10, testTimeout: 150_000 * PATIENCE });
-let home: string;
-let connections: Connections;
-let worker: ScriptedWorker;
-
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'cadre-test-home-'));
-  const { address } = await ensureServer({
-    home,
-    extraArgs: ['--dynamic-config-value', `limit.historyCount.suggestContinueAsNew=${EVENTS}`],
-  });
-  connections = await connect(address);
-  worker = new ScriptedWorker(connections);
-  await worker.run();
-});
-afterAll(async () => {
-  await worker.stop();
-  await expectSoundHistories(worker);
-  await disconnect(connections);
-  await stopServer(home);
-  await rm(home, { recursive: true, force: true });
-});
+const own = withShortRuns(EVENTS);
 
 const runsOf = async (session: ScriptedSession, name = 'root') =>
-  (await worker.runs(session.idOf(name))).length;
+  (await own().worker.runs(session.idOf(name))).length;
 const numbered = (count: number, prefix: string) => Array.from({ length: count }, (_, n) => `${prefix} ${n}`);
 
 describe.concurrent('an agent that continues as new', () => {
   test('is listed with the start of its first run, also when it was closed and brought back', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: lines({
         root: [spawn('x'), waitForAll, say('ok')],
         'default-1': [...numbered(12, '').map(() => call('look')), say('done')],
@@ -70,10 +44,10 @@ describe.concurrent('an agent that continues as new', () => {
     });
     await session.untilFinal();
     await eventually(async () => expect(await runsOf(session, 'default-1')).toBeGreaterThan(1));
-    const runs = await worker.runs(session.idOf('default-1'));
+    const runs = await own().worker.runs(session.idOf('default-1'));
     const first = Number(runs.at(-1)?.history.events?.[0]?.eventTime?.seconds);
     const started = async () => {
-      const agents = await listAgents(worker.client, { session: session.id });
+      const agents = await listAgents(own().worker.client, { session: session.id });
       const { started_at } = agents.find(({ depth }) => depth === 1) ?? expect.fail('it is not listed');
       return started_at;
     };
@@ -88,7 +62,7 @@ describe.concurrent('an agent that continues as new', () => {
   });
 
   test('brings an agent back of whose end this run of it has not heard', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: lines({
         root: [spawn('x'), waitForAll, ...numbered(10, '').map(() => call('look')), say('ok'), say('x')],
         'default-1': [say('first'), say('second')],
@@ -107,7 +81,7 @@ describe.concurrent('an agent that continues as new', () => {
   });
 
   test('does not keep the slot of an idle agent of whose end it has not heard, once another one needs it', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       limits: { count: 'open', max_threads: 1 },
       tools: { look: () => 'seen' },
       script: lines({
@@ -138,7 +112,7 @@ describe.concurrent('an agent that continues as new', () => {
 
   test('summarises a conversation that a new run could not take along, and goes on in one', async () => {
     const steps = 40;
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       // Random, so that nothing gets smaller on its way: 4 MB in all.
       tools: { look: ({ args }) => `${args.n} ${randomBytes(75_000).toString('base64')}` },
@@ -160,7 +134,7 @@ describe.concurrent('an agent that continues as new', () => {
     const page = await session.agent().query<ItemsPage, [unknown]>('items', { from: 0, to: 0 });
     const seen: string[] = [];
     for (const { run_id: run, items } of page.replaced_in ?? []) {
-      const handle = worker.client.workflow.getHandle(session.id, run);
+      const handle = own().worker.client.workflow.getHandle(session.id, run);
       let found = 0;
       for (let from: number | undefined = 0; from !== undefined; ) {
         const range = { from, replaced: true };
@@ -180,7 +154,7 @@ describe.concurrent('an agent that continues as new', () => {
     'goes on without its older items where its model writes no summary, before the server ends it for its history',
     async () => {
       const steps = 30;
-      const session = await worker.start({
+      const session = await own().worker.start({
         session: { one_shot: true },
         // 18 MB in all.
         tools: { look: ({ args }) => `${args.n} ${randomBytes(450_000).toString('base64')}` },
@@ -201,7 +175,7 @@ describe.concurrent('an agent that continues as new', () => {
   );
 
   test('goes on in the middle of a turn with its whole conversation', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       script: ({ step, items }) =>
         step < 12 ? call('look', { step }) : say(`${outputs(items, 'look').length} outputs`),
@@ -219,7 +193,7 @@ describe.concurrent('an agent that continues as new', () => {
 
   test('keeps its tree: children, waits, notices, slots and numbers', async () => {
     const looks = (count: number) => Array.from({ length: count }, () => call('look'));
-    const session = await worker.start({
+    const session = await own().worker.start({
       limits: { max_threads: 2, when_full: 'queue' },
       session: { one_shot: true },
       script: lines({
@@ -279,7 +253,7 @@ describe.concurrent('an agent that continues as new', () => {
     const looks = (count: number) => Array.from({ length: count }, () => call('look'));
     const post = (message: string) =>
       call('subagent_reply', { subagent_id: 'default-1', message, mode: 'nonblocking' });
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       tools: { look: () => 'a file' },
       script: lines({
@@ -350,7 +324,7 @@ describe.concurrent('an agent that continues as new', () => {
   });
 
   test('keeps count of the tokens: a share ends at the same step as in one run', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       limits: { max_tokens: 10_000, max_child_tokens: 7 * 15 + 6 },
       script: lines({
         root: [spawn('x'), ...Array.from({ length: 3 }, () => call('look')), waitForAll, say('ok')],
@@ -369,7 +343,7 @@ describe.concurrent('an agent that continues as new', () => {
   });
 
   test('loses, doubles and reorders none of the inputs that come all the while', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: ({ step }) => (step % 3 === 2 ? say(`step ${step}`) : call('look')),
       tools: { look: () => 'a file' },
     });
@@ -390,7 +364,7 @@ describe.concurrent('an agent that continues as new', () => {
   });
 
   test('takes what another agent sends in the order in which it was sent', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: lines({
         root: [
           spawn('x'),
@@ -416,7 +390,7 @@ describe.concurrent('an agent that continues as new', () => {
 
   test('does not stand still because a client has it do something that takes long', async () => {
     const gate = new Gate();
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: ({ step }) => (step < 12 ? call('look') : say('done')),
       tools: { look: () => 'a file', act: () => gate.opened.then(() => 'made') },
     });
@@ -429,7 +403,7 @@ describe.concurrent('an agent that continues as new', () => {
   });
 
   test('does so while idle, too, and stays as it was', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: lines({
         root: [spawn('x'), waitForAll, say('ok'), say('again')],
         'default-1': [say('done'), say('more')],
@@ -466,7 +440,7 @@ describe.concurrent('a one-shot root that waits for those below', () => {
   };
   const start = async (answer: Say) => {
     const gate = new Gate();
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       script: lines({
         root: [spawn('x'), answer, say('with what they found')],
@@ -503,7 +477,7 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
     last: Script = never,
   ): Promise<{ session: ScriptedSession; go: () => void }> {
     const gate = new Gate();
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: lines({
         root: [spawn('x'), say('ok')],
         'default-1': [
@@ -560,7 +534,7 @@ describe.concurrent('what comes while an agent is about to continue as new', () 
         expect(heardOfBurst(await session.items('default-1'))).toHaveLength(BURST);
       await eventually(untilHeard);
       await session.untilFinal('default-1');
-      const expected = await arrived(worker, session, 'default-1');
+      const expected = await arrived(own().worker, session, 'default-1');
       expect(expected).toHaveLength(BURST);
       expect(heardOfBurst(await session.items('default-1'))).toEqual(expected);
       expect(await runsOf(session, 'default-1')).toBeGreaterThan(1);
@@ -624,7 +598,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
   test('learns in a later run that an agent was terminated: the wait ends, the slot is free, and it settles', {
     timeout: 240_000,
   }, async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       limits: { max_threads: 1 },
       script: lines({
@@ -653,7 +627,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
   });
 
   test('learns of it at once where it goes on in a new run, also below the root', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       limits: { max_threads: 1, when_full: 'queue' },
       script: lines({
@@ -677,7 +651,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
   });
 
   test('does not look for those that do nothing', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: lines({ root: [spawn('idle'), waitForAll, say('ok')], 'default-1': [say('done')] }),
     });
     await session.untilFinal();
@@ -688,7 +662,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
 
   test('goes on in new runs, and waits on: a wait is told once, and answered with what came', async () => {
     const go = new Gate();
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       script: lines({
         root: [
@@ -728,7 +702,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
 
   test('runs sub-agents of the named dialect across new runs: each is started, told of and answered once', async () => {
     const go = new Gate();
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       script: lines({
         root: [
@@ -757,7 +731,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
 
   test('goes on asking a session across new runs: it is sent its message once, and told of once', async () => {
     const go = new Gate();
-    const session = await worker.start({
+    const session = await own().worker.start({
       session: { one_shot: true },
       script: lines({
         root: [
@@ -785,7 +759,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
 
   test('has its slot lent all the while, and takes it back once', async () => {
     const go = new Gate();
-    const session = await worker.start({
+    const session = await own().worker.start({
       limits: { max_threads: 1, when_full: 'queue' },
       script: lines({
         root: [spawn('lead'), waitForAll, say('ok')],
@@ -812,7 +786,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
     async (asker) => {
       const done: string[] = [];
       const cast = { root: [spawn('x'), waitForAll, say('ok')], 'default-1': [say('ok')] };
-      const session = await worker.start({
+      const session = await own().worker.start({
         tools: guarded(done),
         script: lines({ ...cast, [asker]: [call('act'), say('ok')] }),
       });
@@ -841,7 +815,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
     const done: string[] = [];
     const sessions = await Promise.all(
       Array.from({ length: 6 }, () =>
-        worker.start({
+        own().worker.start({
           tools: guarded(done),
           script: lines({
             root: [spawn('x'), waitForAll, say('ok')],
@@ -869,7 +843,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
   });
 
   test('starts an agent in the folder that was asked about, whatever is there by now', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: lines({
         root: [call('spawn_agent', { message: 'x', working_directory: '/link' }), say('ok')],
         'default-1': [say('ok')],
@@ -885,7 +859,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
 
   test('is interrupted in a later run as in the first: no call stays without an output, no question stays', async () => {
     const done: string[] = [];
-    const session = await worker.start({
+    const session = await own().worker.start({
       tools: guarded(done),
       script: lines({ root: [call('act'), say('afterwards')] }),
     });
@@ -901,7 +875,7 @@ describe.concurrent('an agent whose tool calls only wait', () => {
   });
 
   test('waits no longer than it would have in one run', async () => {
-    const session = await worker.start({
+    const session = await own().worker.start({
       script: lines({
         root: [
           spawn('x'),

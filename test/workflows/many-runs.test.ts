@@ -1,14 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ensureServer, stopServer } from '../../server/index.ts';
-import { type Connections, connect, disconnect } from './connect.ts';
+import { expect, test } from 'vitest';
 import { call, heard, outputs, type Say, type Seen, say, spawn, spawned, wait } from './script.ts';
 import type { ScriptedSession } from './scripted-session.ts';
-import { ScriptedWorker } from './scripted-worker.ts';
-import { expectSoundHistories } from './with-worker.ts';
+import { withShortRuns } from './with-short-runs.ts';
 
 /** At full length 50 agents, 200 events a run and 100 moves to a new run; the small form shows that it works. */
 const FULL = process.env.CADRE_MANY_RUNS !== undefined;
@@ -20,26 +15,7 @@ const THREADS = FULL ? 12 : 3;
 const PAUSE_MS = FULL ? 100 : 50;
 const END_MS = FULL ? 40 * 60_000 : 120_000;
 
-let home: string;
-let connections: Connections;
-let worker: ScriptedWorker;
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'cadre-test-home-'));
-  const { address } = await ensureServer({
-    home,
-    extraArgs: ['--dynamic-config-value', `limit.historyCount.suggestContinueAsNew=${eventsOfRun}`],
-  });
-  connections = await connect(address);
-  worker = new ScriptedWorker(connections);
-  await worker.run();
-});
-afterAll(async () => {
-  await worker.stop();
-  await expectSoundHistories(worker);
-  await disconnect(connections);
-  await stopServer(home);
-  await rm(home, { recursive: true, force: true });
-}, END_MS);
+const own = withShortRuns(eventsOfRun, { endMs: END_MS });
 
 const report = (agent: string, turn: number) => `report of ${agent}, turn ${turn};`;
 const NAMES = [
@@ -101,7 +77,7 @@ test(
   `${AGENTS} agents on three levels with input all the while go through ${moves} new runs and more: no input, no report and no slot is lost, doubled or reordered`,
   async () => {
     const begun = Date.now();
-    const session = await worker.start({
+    const session = await own().worker.start({
       limits: { max_threads: THREADS, when_full: 'queue', max_steps: 100_000 },
       tools: { look: ({ args }) => `file ${args.n}` },
       script,
@@ -142,7 +118,7 @@ test(
       const events = await session.events(name);
       const [{ seq: from } = { seq: 0 }] = events;
       expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => from + index));
-      runs += (await worker.runs(session.idOf(name))).length;
+      runs += (await own().worker.runs(session.idOf(name))).length;
       inputs += input.sent.get(name)?.length ?? 0;
       turns += view.turn;
     }
