@@ -32,7 +32,7 @@ import { Pace, Patience } from './polling.ts';
 import { bringBack } from './resume.ts';
 import { retriesOf } from './retries.ts';
 import { streamingOf } from './streamed-text.ts';
-import { taskFailureOf } from './task-failure.ts';
+import { buildOf, taskFailureOf } from './task-failure.ts';
 import type {
   Agent,
   AgentDescription,
@@ -252,11 +252,13 @@ export class AgentHandle implements Agent {
     const closed = !isStillThere(status.name);
     const streaming = await streamingOf(raw, this.#keys);
     const failure = await taskFailureOf(this.#client, description);
+    const build = buildOf(description);
     return {
       queue: taskQueue,
       ...(typeof memo?.model_queue === 'string' ? { model_queue: memo.model_queue } : {}),
       closed,
       run_id: runId,
+      ...(build === undefined ? {} : { build }),
       retries: await retriesOf(raw, this.#keys),
       ...(failure === undefined ? {} : { task_failure: failure }),
       ...(streaming === undefined ? {} : { streaming }),

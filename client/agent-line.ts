@@ -118,7 +118,7 @@ export class AgentLine {
       const description = await this.describe();
       const failure = await taskFailureOf(this.client, description);
       if (failure !== undefined) return standsStill(this.id, failure, error);
-      return lacksItsBuild(this.id, description, error) ?? translated;
+      return (await lacksItsBuild(this.client, this.id, description, error)) ?? translated;
     } catch {
       return translated;
     }

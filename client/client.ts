@@ -1,5 +1,4 @@
 import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import proto from '@temporalio/proto';
 import { dataConverter } from '../codec/index.ts';
 import {
   type AgentId,
@@ -20,6 +19,7 @@ import {
   sessionSettingsSchema,
   TASK_SHOWN,
   threadsProblem,
+  type WorkerBuild,
   withDialectLimits,
 } from '../protocol/index.ts';
 import type { Rollouts } from '../rollout/rollouts.ts';
@@ -29,13 +29,13 @@ import { decideApproval } from './decide.ts';
 import { translate } from './errors.ts';
 import { listAgents } from './list.ts';
 import { withholdPlainText } from './plain-text.ts';
+import { idleBuild, isPolled } from './queue-workers.ts';
 import { removeSession } from './remove.ts';
 import { exportSession, type SessionRollout } from './rollout.ts';
 import { knownSearchAttributes, registerSearchAttributes } from './search-attributes.ts';
 import { startRoot } from './start-workflow.ts';
 import type { Agent, AgentSummary, ListFilter, StartOptions } from './types.ts';
 
-const { TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW } = proto.temporal.api.enums.v1.TaskQueueType;
 const CONNECT_MS = 5_000;
 /** As the SDK means it to be. gRPC's own 4 MiB are less than a page of a long list, or of a history, may take. */
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
@@ -171,12 +171,19 @@ export class CadreClient {
    */
   async hasWorkers(queue: string, of: 'agents' | 'models' = 'agents'): Promise<boolean> {
     try {
-      const { pollers } = await this.#client.workflowService.describeTaskQueue({
-        namespace: this.namespace,
-        taskQueue: { name: queue },
-        taskQueueType: of === 'agents' ? TASK_QUEUE_TYPE_WORKFLOW : TASK_QUEUE_TYPE_ACTIVITY,
-      });
-      return (pollers ?? []).length > 0;
+      return await isPolled(this.#client, queue, of);
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  /**
+   * Of a queue whose workers are all of a build, while Temporal gives new sessions to none, since no build of their
+   * deployment is the current or a ramping one: such a build.
+   */
+  async idleBuild(queue: string): Promise<WorkerBuild | undefined> {
+    try {
+      return await idleBuild(this.#client, queue);
     } catch (error) {
       throw translate(error);
     }

@@ -1,7 +1,15 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { failureMessage } from '../codec/index.ts';
-import { type AgentId, CadreError, isOfOtherVersion, OTHER_VERSION_HINT } from '../protocol/index.ts';
+import {
+  type AgentId,
+  CadreError,
+  currentBuildCommand,
+  isOfOtherVersion,
+  OTHER_VERSION_HINT,
+  type WorkerBuild,
+} from '../protocol/index.ts';
+import { idleBuild } from './queue-workers.ts';
 import type { TaskFailure } from './types.ts';
 
 const { VersioningBehavior, WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
@@ -43,22 +51,42 @@ export async function taskFailureOf(
   };
 }
 
+/** The build that an agent stays with whose workers have a version. */
+export function buildOf({ raw }: WorkflowExecutionDescription): WorkerBuild | undefined {
+  const { behavior, deploymentVersion } = raw.workflowExecutionInfo?.versioningInfo ?? {};
+  if (behavior !== VersioningBehavior.VERSIONING_BEHAVIOR_PINNED || deploymentVersion == null) return;
+  return { deployment: deploymentVersion.deploymentName ?? '', build: deploymentVersion.buildId ?? '' };
+}
+
 /**
  * Who could answer for an agent that nobody answers for: with worker versioning those of its build alone, whoever else
  * works for its queue.
  */
-export function lacksItsBuild(
+export async function lacksItsBuild(
+  client: Client,
   id: AgentId,
-  { taskQueue: queue, raw }: WorkflowExecutionDescription,
+  execution: WorkflowExecutionDescription,
   cause: unknown,
-): CadreError | undefined {
-  const { behavior, deploymentVersion } = raw.workflowExecutionInfo?.versioningInfo ?? {};
-  if (behavior !== VersioningBehavior.VERSIONING_BEHAVIOR_PINNED || deploymentVersion == null)
-    return undefined;
-  const { deploymentName: deployment, buildId: build } = deploymentVersion;
+): Promise<CadreError | undefined> {
+  const { taskQueue: queue } = execution;
+  const own = buildOf(execution);
+  if (own === undefined) {
+    const idle = await idleBuild(client, queue);
+    return idle === undefined ? undefined : lacksCurrentBuild(id, queue, idle, cause);
+  }
+  const { deployment, build } = own;
   const text = `Nobody works for agent ${id}: it did not answer, and only workers of build ${build} of ${deployment} can.`;
   return new CadreError('no_worker', text, {
     hint: `Start one of that build: cadre worker --queue ${queue} --deployment ${deployment} --build-id ${build} (docs/production.md, "New versions").`,
+    retryable: true,
+    cause,
+  });
+}
+
+function lacksCurrentBuild(id: AgentId, queue: string, idle: WorkerBuild, cause: unknown): CadreError {
+  const text = `Nobody works for agent ${id}: it did not answer, and the workers of its queue ${queue} take up nothing, since no build of ${idle.deployment} is current.`;
+  return new CadreError('no_worker', text, {
+    hint: `Make one current: ${currentBuildCommand(idle)} (docs/production.md, "New versions").`,
     retryable: true,
     cause,
   });

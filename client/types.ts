@@ -15,6 +15,7 @@ import type {
   Status,
   TreeView,
   Usage,
+  WorkerBuild,
 } from '../protocol/index.ts';
 
 import type { Rollouts } from '../rollout/rollouts.ts';
@@ -171,6 +172,8 @@ export interface AgentDescription {
   model_queue?: string;
   closed: boolean;
   run_id: string;
+  /** With worker versioning: the one whose workers alone go on with it; absent before it has begun. */
+  build?: WorkerBuild;
   retries: Retry[];
   /** Absent for an agent that goes on, or only lacks a worker. */
   task_failure?: TaskFailure;

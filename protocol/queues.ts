@@ -55,6 +55,17 @@ export function workerCommand(queue: string): string {
   return `cadre worker --queue ${base}${host === undefined ? '' : ` --host ${host}`}`;
 }
 
+/** What workers are of that have a version. */
+export interface WorkerBuild {
+  deployment: string;
+  build: string;
+}
+
+/** What makes a build the one that new sessions of its queues begin on. */
+export function currentBuildCommand({ deployment, build }: WorkerBuild): string {
+  return `temporal worker deployment set-current-version --deployment-name ${deployment} --build-id ${build}`;
+}
+
 function partsOf(queue: string): { base: string; host?: string } {
   const [, base, host = ''] = OF_HOST.exec(queue) ?? [];
   return base === undefined || !HOST.test(host) ? { base: queue } : { base, host };

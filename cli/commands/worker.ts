@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isMissing } from '../../client/is-missing.ts';
-import { CadreError, type SessionId } from '../../protocol/index.ts';
+import { CadreError, currentBuildCommand, type SessionId } from '../../protocol/index.ts';
 import type { Tool, WorkerVersion } from '../../worker/index.ts';
 import { GRACE_MS } from '../../worker/types.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
@@ -104,7 +104,7 @@ async function serveQueue(
   if (version !== undefined) {
     const { deployment, buildId } = version;
     output.info(
-      `It is build ${buildId} of ${deployment}. New sessions come to it once it is the current one: temporal worker deployment set-current-version --deployment-name ${deployment} --build-id ${buildId}`,
+      `It is build ${buildId} of ${deployment}. New sessions come to it once it is the current one: ${currentBuildCommand({ deployment, build: buildId })}`,
     );
   }
   void tellMissingKeys(output, place, queues).catch(() => {});

@@ -1,4 +1,12 @@
-import { type AgentId, localQueue, sessionOf, workerCommand } from '../../protocol/index.ts';
+import {
+  type AgentId,
+  currentBuildCommand,
+  localQueue,
+  type SessionId,
+  sessionOf,
+  type WorkerBuild,
+  workerCommand,
+} from '../../protocol/index.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Workplace } from '../workplace.ts';
 import { isServed } from './serving.ts';
@@ -7,7 +15,7 @@ import { isServed } from './serving.ts';
 export async function tellIfUnserved({ output }: Invocation, place: Workplace, id: AgentId): Promise<void> {
   const session = sessionOf(id);
   const { client } = place.link;
-  const { queue, closed, model_queue: models } = await client.get(session).describe();
+  const { queue, closed, model_queue: models, build } = await client.get(session).describe();
   if (closed) return;
   if (queue === localQueue(session)) {
     if (await isServed(place.session(session))) return;
@@ -17,9 +25,27 @@ export async function tellIfUnserved({ output }: Invocation, place: Workplace, i
       `nobody works for the queue ${queue}: ${session} waits until \`${workerCommand(queue)}\` does.`,
     );
   }
+  const idle = build === undefined ? await client.idleBuild(queue) : undefined;
+  if (idle !== undefined) output.warn(`${waitsForBuild(queue, idle)}: ${currentBuildCommand(idle)}`);
   if (models !== undefined && !(await client.hasWorkers(models, 'models'))) {
     output.warn(
       `nobody makes the model calls of ${models}: ${session} waits until \`${workerCommand(models)}\` does.`,
     );
   }
 }
+
+function waitsForBuild(queue: string, { deployment }: WorkerBuild): string {
+  return `the workers of the queue ${queue} take up nothing new until a build of ${deployment} is current`;
+}
+
+/** Who goes on with a session of a queue that nobody follows any more, in a few words. */
+export async function whoGoesOn(place: Workplace, session: SessionId): Promise<string> {
+  const { client } = place.link;
+  const { queue, build } = await client.get(session).describe();
+  if (!(await client.hasWorkers(queue))) return `nobody works for its queue ${queue} now, and it waits there`;
+  const idle = build === undefined ? await client.idleBuild(queue) : undefined;
+  return idle === undefined ? GO_ON : waitsForBuild(queue, idle);
+}
+
+/** As long as nothing else is known. */
+export const GO_ON = 'the workers of its queue go on';

@@ -56,7 +56,7 @@ test('Ctrl-C twice and --timeout leave a queued session to its workers, and star
   running.child.kill('SIGINT');
   const ended = await running.ended;
   expect(failureOf(ended)).toMatchObject({ code: 130, error: { code: 'interrupted' } });
-  expect(ended.stderr).toContain('the workers of its queue go on');
+  expect(ended.stderr).toContain('nobody works for its queue empty now');
   // The server alone.
   expect(home.pidsBesideCodec()).toHaveLength(1);
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Agent, CadreClient } from '../../client/index.ts';
 import { findProgram } from '../../server/find.ts';
 import { cacheDir, ensureServer } from '../../server/index.ts';
-import { CadreHome, type Running, SCRIPTS } from './cadre-home.ts';
+import { CadreHome, playing, type Running, SCRIPTS } from './cadre-home.ts';
 import { fails } from './failures.ts';
 
 vi.setConfig({ testTimeout: 400_000 });
@@ -138,4 +138,38 @@ test('a closed session whose build has no workers any more is told as such, in t
   expect(await answerOf(session, 2)).toMatch(/^4/);
   await drained(back);
   await drained(recent);
+});
+
+test('a queue whose workers are all of builds that are not current is told as such to whoever starts or asks a session; it begins once one is', async () => {
+  const version = ['--deployment', 'late', '--build-id', '7'];
+  const running = home.start(['worker', '--queue', 'late', ...version], { env: { BUILD: '7' } });
+  await running.says(/Working for the queue/);
+  const command = 'temporal worker deployment set-current-version --deployment-name late --build-id 7';
+  const at = ['--address', address];
+  const cwd = home.newFolder('late');
+  const begun = () =>
+    home.run(
+      ['run', 'session', '--queue', 'late', '--timeout', '12', ...playing('versions.yaml'), ...at, '--json'],
+      { cwd },
+    );
+  // Its workers are seen by the server once they have asked for work.
+  await expect.poll(() => client.idleBuild('late'), { timeout: 60_000 }).toBeDefined();
+  const { code, stderr, stdout } = await begun();
+  expect(code).toBe(6);
+  expect(stderr).toContain(`take up nothing new until a build of late is current: ${command}`);
+  expect(stderr).not.toContain('the workers of its queue go on');
+  const { session_id: id } = JSON.parse(stdout);
+
+  const asked = await fails(home, ['status', id, ...at]);
+  expect(asked).toMatchObject({ code: 69, error: { code: 'no_worker', retryable: true } });
+  expect(asked.error.message).toContain('no build of late is current');
+  expect(asked.error.hint).toContain(command);
+
+  const set = command.split(' ').slice(1);
+  await run(temporal, [...set, '--yes', '--address', address]);
+  const agent = client.get(id);
+  expect(await answerOf(agent, 1)).toBe('7');
+  expect(await client.idleBuild('late')).toBeUndefined();
+  expect((await agent.describe()).build).toEqual({ deployment: 'late', build: '7' });
+  await drained(running);
 });
