@@ -197,9 +197,10 @@ describe('failures', () => {
     expect(await decodeFailureMessage(failure, ringOf('k1'))).toBe(`no ${SECRET}`);
   });
 
-  test('without the key say so little', async () => {
+  test('without the key say which one that is', async () => {
     const failure = await encodeErrorToFailure(loaded, error());
-    expect(await decodeFailureMessage(failure)).toBe('Encoded failure');
+    expect(await decodeFailureMessage(failure)).toMatch(/sealed with the key k1, which is not here/);
+    expect(await decodeFailureMessage(failure, ringOf('k2'))).toMatch(/sealed with the key k1/);
     expect(await decodeFailureMessage({ message: 'from the server' })).toBe('from the server');
   });
 

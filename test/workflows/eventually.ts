@@ -7,6 +7,6 @@ const PATIENCE_MS = 45_000 * PATIENCE;
 const LOOK_EVERY_MS = 150;
 
 /** Runs the check again and again until it passes. */
-export function eventually<T>(check: () => Promise<T>): Promise<T> {
-  return vi.waitFor(check, { timeout: PATIENCE_MS, interval: LOOK_EVERY_MS });
+export function eventually<T>(check: () => Promise<T>, timeout = PATIENCE_MS): Promise<T> {
+  return vi.waitFor(check, { timeout, interval: LOOK_EVERY_MS });
 }
