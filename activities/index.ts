@@ -52,6 +52,15 @@ export interface ActivityDeps {
   /** A team's own tools. One that bears a built-in's name takes its place. */
   tools: readonly Tool[];
   maxCachedConversations?: number | undefined;
+  watcher?: ActivityWatcher | undefined;
+}
+
+/** Told inside a call, in its asynchronous context, what the call itself does not carry. */
+export interface ActivityWatcher {
+  /** Whose call it is, with the settings that it holds for. */
+  agent(agent: AgentContext): void;
+  /** How many tools a model call may offer. */
+  offered(count: number): void;
 }
 
 /** Everything that agents have done for them: model calls, tools, roles, ending what does not answer. */
@@ -64,8 +73,11 @@ export function createActivities(deps: ActivityDeps) {
 
   const withSettings =
     <R extends { agent: AgentContext }, A>(run: (request: R) => Promise<A>) =>
-    async (request: Wire<R>): Promise<A> =>
-      run({ ...request, agent: await settings.complete(request.agent) } as unknown as R);
+    async (request: Wire<R>): Promise<A> => {
+      const agent = await settings.complete(request.agent);
+      deps.watcher?.agent(agent);
+      return run({ ...request, agent } as unknown as R);
+    };
 
   const conversations = new ConversationCache({ conversations: deps.maxCachedConversations });
   const model = createModelActivity({
@@ -75,7 +87,11 @@ export function createActivities(deps: ActivityDeps) {
     readItems: conversationReader(deps.client),
     instructionsFor,
     stateDir: deps.stateDir,
-    offeredTools: (agent, session) => offeredTools(agent, session, tools),
+    offeredTools: (agent, session) => {
+      const offered = offeredTools(agent, session, tools);
+      deps.watcher?.offered(offered.length);
+      return offered;
+    },
     planCall: (agent, session, call) => planCall(agent, session, tools, call),
     store: (text) => storeText(deps.stateDir, text),
   });

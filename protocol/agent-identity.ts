@@ -6,6 +6,8 @@ export interface AgentIdentity {
   agent_id: AgentId;
   session_id: SessionId;
   parent_id?: AgentId;
+  /** The turn of the parent in which it was spawned; absent outside of one. */
+  parent_turn?: number;
   depth: number;
   source: Source;
   /** A name given by the caller. */

@@ -1,7 +1,14 @@
 import { matchesGlob } from './glob.ts';
 
 /** Names that look like keys: commands never see them unless a person includes them. */
-export const SECRET_NAMES: readonly string[] = ['*KEY*', '*TOKEN*', '*SECRET*', '*PASSWORD*'];
+export const SECRET_NAMES: readonly string[] = [
+  '*KEY*',
+  '*TOKEN*',
+  '*SECRET*',
+  '*PASSWORD*',
+  // Where OpenTelemetry's exporters find the key of the collector.
+  'OTEL_EXPORTER_OTLP*_HEADERS',
+];
 
 /** `[shell_environment]`: names or globs, case does not matter. */
 export interface EnvironmentFilter {

@@ -33,6 +33,7 @@ const RULES: Record<string, Arrows> = {
   worker: {
     values: ['protocol', 'workflows', 'activities', 'codec', 'rollout', 'node:'].concat(
       ['client', 'common', 'proto', 'worker'].map((name) => `@temporalio/${name}`),
+      ['api', 'exporter-trace-otlp-proto', 'resources', 'sdk-trace'].map((name) => `@opentelemetry/${name}`),
     ),
   },
   server: { values: ['protocol', 'client', 'node:', '@temporalio/client', '@temporalio/proto', '*'] },

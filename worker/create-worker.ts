@@ -24,6 +24,7 @@ import { Rollouts } from '../rollout/rollouts.ts';
 import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
+import { startTracing, type Tracing } from './tracing/tracing.ts';
 import { type CadreWorker, GRACE_MS, type WorkerOptions, type WorkerVersion } from './types.ts';
 import { UNBROKEN, workflowCode } from './workflow-code.ts';
 
@@ -91,8 +92,9 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
   const connection = options.connection ?? (await connect(options));
   const client = new Client({ connection, namespace, dataConverter: dataConverter(options.encryption) });
   // One set for all queues: what one call has read, the next one knows, wherever it comes from.
-  const all = activities(options, client);
-  const usual = { connection, namespace, ...usualOptions(options) };
+  const tracing = await startTracing(process.env, (line) => options.onLog?.(line));
+  const all = activities(options, client, tracing);
+  const usual = { connection, namespace, ...usualOptions(options), ...tracing.options };
   const polled: SdkWorkerOptions[] = [
     ...(agents ? agentQueues : []).map((taskQueue) => ({
       ...usual,
@@ -108,6 +110,7 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     })),
   ];
   const workers = await createAll(polled).catch(async (error: unknown) => {
+    await tracing.stop();
     if (options.connection === undefined) await connection.close();
     throw translated(error, namespace);
   });
@@ -119,6 +122,7 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
   const done = together.done.finally(async () => {
     stopped.abort();
     await sweeping;
+    await tracing.stop();
     if (options.connection === undefined) await connection.close();
   });
   return {
@@ -185,7 +189,7 @@ function versioning(version: WorkerVersion | undefined): Pick<SdkWorkerOptions, 
   };
 }
 
-function activities(options: WorkerOptions, client: Client) {
+function activities(options: WorkerOptions, client: Client, { watcher }: Tracing) {
   return createActivities({
     client,
     readSession: readSession(client),
@@ -201,6 +205,7 @@ function activities(options: WorkerOptions, client: Client) {
     memory: options.memory,
     tools: options.tools ?? [],
     maxCachedConversations: options.maxCachedConversations,
+    watcher,
   });
 }
 

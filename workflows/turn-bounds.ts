@@ -1,5 +1,6 @@
 import type { AgentState } from './agent-state.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
+import { tellTurnEnded } from './turn-sink.ts';
 
 export function startTurn(self: AgentState): void {
   self.standing.startTurn(Date.now());
@@ -24,6 +25,7 @@ export function endTurn(self: AgentState, outcome: TurnOutcome): void {
   const { turn } = standing;
   const duration_ms = now - standing.turnStarted;
   const code = status === 'errored' ? outcome.code : undefined;
+  tellTurnEnded(self, outcome);
   standing.endTurn(status, message, code, now);
   if (status !== 'interrupted') self.inbox.release();
   switch (outcome.status) {

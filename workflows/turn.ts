@@ -11,6 +11,7 @@ import { Stoppable } from './stoppable.ts';
 import { runToolCalls } from './tool-calls.ts';
 import { outOfSteps, outOfTokens, outOfTurns, stopped } from './turn-limits.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
+import { tellTurnEnded } from './turn-sink.ts';
 
 /**
  * One turn: steps of a model call and its tool calls until an answer, an interrupt or a limit. That of a one-shot root
@@ -150,6 +151,7 @@ async function fail(
 function nextTurn(agent: AgentState, message: string): void {
   const { standing } = agent;
   const durationMs = Date.now() - standing.turnStarted;
+  tellTurnEnded(agent, { status: 'completed', message });
   agent.emit({ type: 'turn.completed', turn: standing.turn, message, duration_ms: durationMs });
   standing.nextTurn(Date.now());
   agent.conversation.beginTurn();

@@ -8,6 +8,8 @@ test('names that look like secrets are left out, whatever their case', () => {
     github_token: 'b',
     DB_PASSWORD_FILE: 'c',
     AWS_SECRET: 'd',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=e',
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'authorization=f',
     EMPTY: '',
     UNSET: undefined,
   };

@@ -69,6 +69,7 @@ export class ScriptedWorker {
       maxHeartbeatThrottleInterval: 200,
       defaultHeartbeatThrottleInterval: 200,
       dataConverter: dataConverter(),
+      sinks: { cadre: { turnEnded: { fn() {} } } },
       ...this.#choices,
       activities: scriptedActivities(this.#plays, this.client),
     });

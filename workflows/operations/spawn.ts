@@ -103,6 +103,7 @@ async function start(
     agent_id: id,
     session_id: agent.identity.session_id,
     parent_id: agent.id,
+    ...(agent.standing.turn === 0 ? {} : { parent_turn: agent.standing.turn }),
     depth: agent.identity.depth + 1,
     source: { kind: 'sub_agent', parent_id: agent.id, depth: agent.identity.depth + 1 },
     ...(request.name === undefined ? {} : { name: request.name }),
