@@ -1,9 +1,13 @@
-import { isNode, parseDocument } from 'yaml';
+import { isNode, parseAllDocuments, parseDocument } from 'yaml';
 import { brokenRole, lineAt, type RoleSource } from './broken-role.ts';
 
-const OPENING_FENCE = /^```[a-z]*[ \t]*\n/;
-const CLOSING_FENCE = /\n```[ \t]*$/;
+const FENCED = /^(`{3,}|~{3,})[a-z]*[ \t]*\n([\s\S]*?)(?:\n\1[ \t]*)?$/;
 const FRONTMATTER = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
+
+/** Merge keys are read, since they may bring a restriction. */
+const OPTIONS = { prettyErrors: false, uniqueKeys: true, logLevel: 'silent', merge: true } as const;
+/** A description on one line, without quotes; the next line does not go on with it. */
+const PLAIN_DESCRIPTION = /^(description:[ \t]+)(?![|>"'&*!{[])(.*\S)(?=[ \t]*(?:\n\S|\n*$))/m;
 
 /**
  * Reads Markdown with YAML frontmatter.
@@ -24,18 +28,21 @@ export function readMarkdownRole(text: string, path: string): RoleSource {
 
 /** Without a code fence around the whole. */
 function unwrap(plain: string): string {
-  return OPENING_FENCE.test(plain)
-    ? plain.replace(OPENING_FENCE, '').replace(CLOSING_FENCE, '').trim()
-    : plain;
+  return FENCED.exec(plain)?.[2]?.trim() ?? plain;
 }
 
 /** @param firstLine the line of the file in which the YAML begins */
 function readYaml(yaml: string, path: string, firstLine: number): Omit<RoleSource, 'body'> {
   const lineOfOffset = (offset: number): number => firstLine + lineAt(yaml, offset) - 1;
-  const document = parseDocument(yaml, { prettyErrors: false, uniqueKeys: true, logLevel: 'silent' });
+  const document = parsed(yaml);
   const problem = document.errors[0];
   if (problem !== undefined) {
     throw brokenRole(path, lineOfOffset(problem.pos[0]), `invalid YAML: ${problem.message}`);
+  }
+  const [, second] = parseAllDocuments(yaml, OPTIONS);
+  if (second !== undefined) {
+    const reason = 'a second YAML document begins here; what stands in it would not be read';
+    throw brokenRole(path, lineOfOffset(second.range[0]), reason);
   }
   const values = asPlain(document, path, firstLine);
   if (typeof values !== 'object' || values === null || Array.isArray(values)) {
@@ -51,11 +58,22 @@ function readYaml(yaml: string, path: string, firstLine: number): Omit<RoleSourc
   return { values: values as Record<string, unknown>, lineOf };
 }
 
+/** Claude Code writes descriptions with colons and without quotes: where that is no YAML, they are taken as they are. */
+function parsed(yaml: string): ReturnType<typeof parseDocument> {
+  const document = parseDocument(yaml, OPTIONS);
+  if (document.errors.length === 0) return document;
+  const quoted = yaml.replace(PLAIN_DESCRIPTION, (_, key, text) => `${key}${JSON.stringify(text)}`);
+  const repaired = parseDocument(quoted, OPTIONS);
+  // Errors stand where the file has them.
+  return repaired.errors.length === 0 ? repaired : document;
+}
+
 /** Aliases are limited, so that a few lines cannot unfold into gigabytes. */
 function asPlain(document: ReturnType<typeof parseDocument>, path: string, line: number): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    throw brokenRole(path, line, `invalid YAML: ${(error as Error).message}`);
+    const reason = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
+    throw brokenRole(path, line, `invalid YAML: ${reason}`);
   }
 }

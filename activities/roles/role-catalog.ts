@@ -56,6 +56,8 @@ export class RoleCatalog {
     const file = exact ?? this.#onlyFileLike(name) ?? meant;
     if (file !== undefined) {
       if (!file.ok) throw file.error;
+      const own = this.#ownLike(file);
+      if (own?.ok === false) throw own.error;
       return this.#fromFile(file.name) as KnownRole;
     }
     if (builtin !== undefined) return this.#builtin(builtin);
@@ -73,17 +75,30 @@ export class RoleCatalog {
   }
 
   #fromFile(name: string): KnownRole | undefined {
-    const [file, ...hidden] = this.files.filter((file) => file.name === name);
+    const file = this.files.find((file) => file.name === name);
     if (file === undefined || !file.ok) return undefined;
     const { role, path, origin } = file;
-    const within = origin === 'project' ? this.#bound(name, hidden) : undefined;
+    const own = this.#ownLike(file);
+    // Nobody knows what it would take away.
+    if (own?.ok === false) return undefined;
+    const within = origin === 'project' ? (own?.role ?? this.#replaced(name)) : undefined;
     return { role, path, origin, aliases: this.#aliases(name), within };
   }
 
-  /** What the person has under that name, at home or with Cadre, holds also where a project says otherwise. */
-  #bound(name: string, hidden: readonly RoleFile[]): Role | undefined {
-    const own = hidden.find((file) => file.ok && file.origin === 'home');
-    if (own?.ok) return own.role;
+  /**
+   * What the person has at home under the name of a project's file, in whatever case: it holds also where the project
+   * says otherwise. The very name goes before one in another case.
+   */
+  #ownLike({ name, origin }: RoleFile): RoleFile | undefined {
+    if (origin !== 'project') return undefined;
+    const like = this.files.filter(
+      (file) => file.origin === 'home' && file.name.toLowerCase() === name.toLowerCase(),
+    );
+    return like.find((file) => file.name === name) ?? like[0];
+  }
+
+  /** The role of Cadre whose place a file takes. */
+  #replaced(name: string): Role | undefined {
     const builtin = findBuiltin(name, this.#dialect);
     return builtin !== undefined && isListedIn(this.#dialect, builtin.name) ? builtin : undefined;
   }

@@ -32,7 +32,11 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 };
 /** What may be meant to take something away. */
 const RESTRICTIVE =
-  /den(y|ied)|allow|forbid|block|exclu|restrict|read.?only|permission|sandbox|approv|disabled?/i;
+  /den(y|ied)|allow|forbid|block|exclu|restrict|prohibit|read.?only|permission|sandbox|approv|disabled?|without|remove|(^|[^a-z])(ban(s|ned)?|no|only)([^a-z]|$)/i;
+/** What is switched off, within something that is not understood. */
+const SWITCH = /tool|shell|exec|command|write|edit|patch|web|net|agent/i;
+/** Deeper than this nobody writes a setting. */
+const DEPTH = 8;
 
 export interface KnownKeys {
   values: Record<string, unknown>;
@@ -67,7 +71,7 @@ export function knownKeys(name: string, source: RoleSource, path: string): Known
       }
     } else if (Object.hasOwn(WITHOUT_COUNTERPART, key)) {
       notices.push({ key, text: `${key} has no counterpart here: ${WITHOUT_COUNTERPART[key]}` });
-    } else if (RESTRICTIVE.test(key) && !isEmpty(value)) {
+    } else if (mayRestrict(key, value)) {
       const what = `${JSON.stringify(key.slice(0, 80))} may take something away, and is not understood here`;
       throw brokenRole(path, line, `${what}; use tools, allow_list, deny_list or read_only`);
     } else {
@@ -75,6 +79,14 @@ export function knownKeys(name: string, source: RoleSource, path: string): Known
     }
   }
   return { values, notices, written: (key) => written.get(key) ?? key };
+}
+
+/** Whether a key, or one of those within it, may be meant to take something away. */
+function mayRestrict(key: string, value: unknown, depth = 0): boolean {
+  if (RESTRICTIVE.test(key) && !isEmpty(value)) return true;
+  if (depth > 0 && value === false && SWITCH.test(key)) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return depth >= DEPTH || Object.entries(value).some(([inner, each]) => mayRestrict(inner, each, depth + 1));
 }
 
 function knownKey(key: string): string | undefined {

@@ -12,7 +12,10 @@ const names = z
 
 /** The share of an agent with all below it in the tokens of its session. */
 const tokens = z.int().positive();
-const text = z.string().trim().min(1);
+const text = z
+  .string({ error: ({ input }) => (input === undefined ? 'it is missing' : undefined) })
+  .trim()
+  .min(1);
 
 const personaSchema = z.strictObject({
   name: text,
@@ -43,7 +46,12 @@ const roleSchema = z.object({
   max_turns: z.int().positive().optional(),
   max_steps: z.int().positive().optional(),
   max_tokens: tokens.optional(),
-  agent_names: z.array(personaSchema).optional(),
+  agent_names: z
+    .array(personaSchema)
+    .refine((personas) => new Set(personas.map(({ name }) => name)).size === personas.length, {
+      error: 'two personas have the same name',
+    })
+    .optional(),
 });
 
 /** What a role's file may say: the same, and what Claude Code has other words for. */

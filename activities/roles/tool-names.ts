@@ -24,6 +24,9 @@ const OWN = new Set([
   ...SUB_AGENT_TOOLS,
 ]);
 
+/** Of these, those that do not come with Cadre yet, but for names of the shell, which mean the one that there is. */
+export const TO_COME: ReadonlySet<string> = new Set(['apply_patch', 'view_image', 'web_search']);
+
 interface Counterpart {
   /** What stands for it where it is allowed; none where that would allow more. */
   allows: readonly string[];
@@ -102,6 +105,11 @@ export function allowedTools(list: readonly string[]): MappedTools {
       const found = OWN.has(name) ? undefined : CLAUDE_CODE.get(name.toLowerCase());
       names.push(...(found?.allows ?? []));
       if (found === undefined || isPlain(name)) names.push(serverWhole(name));
+      const meant = found?.allows ?? [name];
+      if (meant.length > 0 && meant.every((each) => TO_COME.has(each)))
+        notices.push(
+          `${shown(name)} ${found === undefined ? '' : `means ${meant.join(', ')}, which `}does not come with Cadre yet`,
+        );
       if (found?.allows.length === 0 && !isPlain(name))
         notices.push(`${shown(name)} has no counterpart; it allows nothing`);
       else if (found === undefined && isUnknown(name)) {

@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { parseRole } from '../../../activities/roles/parse-role.ts';
 import { tighten } from '../../../activities/roles/tighten.ts';
+import { TO_COME } from '../../../activities/roles/tool-names.ts';
+import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
 import { offeredTools } from '../../../activities/tools/offered.ts';
 import { agentIn, sessionWith } from '../tools/tool-context.ts';
@@ -45,6 +47,8 @@ interface Expected {
 const AGENTS = 'spawn_agent';
 const ALL: Expected = { tools: [...WORKING, AGENTS] };
 const noCounterpart = (what: string) => `${JSON.stringify(what)} has no counterpart; it allows nothing`;
+const toCome = (what: string, tool?: string) =>
+  `${JSON.stringify(what)} ${tool === undefined ? '' : `means ${tool}, which `}does not come with Cadre yet`;
 const someCalls = (what: string) =>
   `${JSON.stringify(what)} allows a tool for some calls only, which has no counterpart; it allows nothing`;
 const allCalls = (what: string) =>
@@ -59,19 +63,24 @@ const FILES: Record<string, Expected> = {
   },
   'claude/debugger.md': {
     tools: ['read_file', 'list_dir', 'grep_files', 'view_image', 'shell', 'apply_patch'],
+    notices: [`4: ${toCome('Edit', 'apply_patch')}`],
   },
   'claude/everything.md': ALL,
   'claude/block-list.md': {
     tools: ['read_file', 'view_image', 'web_search', 'apply_patch'],
     says: { model: 'opus' },
-    notices: ['9: color has no counterpart here: agents have no colours'],
+    notices: [
+      `5: ${toCome('Write', 'apply_patch')}`,
+      `5: ${toCome('WebSearch', 'web_search')}`,
+      '9: color has no counterpart here: agents have no colours',
+    ],
   },
   'claude/flow-list.md': { tools: ['read_file', 'grep_files', 'view_image', 'update_plan'] },
   'claude/no-writes.md': { tools: [...without(WORKING, 'apply_patch'), AGENTS] },
   'claude/no-shell.md': { tools: [...without(WORKING, 'shell'), AGENTS] },
   'claude/both-lists.md': {
     tools: ['read_file', 'view_image', 'shell'],
-    notices: [`4: ${noCounterpart('WebFetch')}`],
+    notices: [`4: ${toCome('Edit', 'apply_patch')}`, `4: ${noCounterpart('WebFetch')}`],
   },
   'claude/planner.md': {
     tools: [...READING, 'shell', AGENTS],
@@ -80,7 +89,7 @@ const FILES: Record<string, Expected> = {
   },
   'claude/accepts-edits.md': {
     tools: ['read_file', 'view_image', 'apply_patch'],
-    notices: [`5: ${asking('acceptEdits')}`],
+    notices: [`4: ${toCome('Edit', 'apply_patch')}`, `5: ${asking('acceptEdits')}`],
   },
   'claude/bypasses.md': { ...ALL, notices: [`4: ${asking('bypassPermissions')}`] },
   'claude/asks-nobody.md': { tools: ['read_file', 'view_image', 'shell'], approval: 'never' },
@@ -170,7 +179,10 @@ const FILES: Record<string, Expected> = {
     ],
   },
   'codex/cautious.toml': { ...ALL, approval: 'untrusted' },
-  'codex/from-markdown.md': { tools: ['web_search', 'shell', 'apply_patch'] },
+  'codex/from-markdown.md': {
+    tools: ['web_search', 'shell', 'apply_patch'],
+    notices: [`4: ${toCome('apply_patch')}`, `4: ${toCome('web_search')}`],
+  },
   'cadre/critic.md': {
     tools: ['read_file', 'list_dir', 'grep_files'],
     sandbox: 'read-only',
@@ -207,4 +219,9 @@ test.each(Object.entries(FILES))('%s loads, with its tools and what has no count
   expect(role).toMatchObject({ description: expect.stringMatching(/./), body: expect.stringMatching(/./) });
   expect(role).toMatchObject(expected.says ?? {});
   expect(warnings).toEqual((expected.notices ?? []).map((notice) => `${path}:${notice}`));
+});
+
+test('what is told to be still to come is what comes with nobody', () => {
+  const here = new Set(builtinTools.map(({ name }) => name));
+  expect([...TO_COME].filter((name) => here.has(name))).toEqual([]);
 });

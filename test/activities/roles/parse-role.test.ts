@@ -55,8 +55,55 @@ test.each([
   ['blanks around', `\n\n${MINIMAL}\n\n  `],
   ['blanks behind the dashes', MINIMAL.replaceAll('---', '---  ')],
   ['a code fence', `\`\`\`markdown\n${MINIMAL}\`\`\`\n`],
+  ['a longer fence', `\`\`\`\`md\n${MINIMAL}\`\`\`\`\n`],
+  ['a fence of tildes', `~~~\n${MINIMAL}~~~\n`],
 ])('%s are tolerated', (_, text) => {
   expect(parse(text).role).toMatchObject({ description: 'Tests things.', body: 'You test.' });
+});
+
+test.each([
+  ['Reviews code: finds bugs', 'Reviews code: finds bugs'],
+  [
+    'Use this when … Examples:\\n\\n<example>\\nContext: "quoted" text\\n</example>',
+    'Use this when … Examples:\\n\\n<example>\\nContext: "quoted" text\\n</example>',
+  ],
+])('a description on one line that is no YAML is taken as it is: %s', (written, read) => {
+  const { role } = parse(`---\nname: tester\ndescription: ${written}\nread_only: true\n---\nYou test.\n`);
+  expect(role).toMatchObject({ description: read, read_only: true });
+});
+
+test('what is no YAML elsewhere is refused with its line all the same', () => {
+  const text = '---\ndescription: a: b\nmodel: c: d\n---\nYou test.\n';
+  expect(() => parse(text)).toThrow(/^roles\/tester.md:[23]: invalid YAML/);
+});
+
+test('a restriction behind the end of a YAML document is not left out', () => {
+  const text = '---\ndescription: x\n...\nread_only: true\n---\nYou test.\n';
+  expect(() => parse(text)).toThrow(/^roles\/tester.md:[34]: a second YAML document begins here/);
+});
+
+test('a restriction that a merge key brings counts', () => {
+  const text = '---\ndescription: x\nagent_names: &a []\n<<: {read_only: true}\n---\nYou test.\n';
+  expect(parse(text).role.read_only).toBe(true);
+});
+
+test('two personas of one name, and a description that is missing, are told as that', () => {
+  const twice = '---\ndescription: x\nagent_names: [{name: a}, {name: a}]\n---\nYou test.\n';
+  expect(() => parse(twice)).toThrow(/tester.md:3: agent_names: two personas have the same name/);
+  expect(() => parse('---\nmodel: m\n---\nYou test.\n')).toThrow(/description: it is missing/);
+});
+
+test.each([
+  'settings: {read_only: true}',
+  'metadata: {disallowedTools: [Bash]}',
+  'features: {shell_tool: false}',
+  'ban: [shell]',
+  'without: [shell]',
+  'no_tools: true',
+  'prohibited: [shell]',
+  'remove_tools: [shell]',
+])('what may take something away, and is not understood, is refused: %s', (line) => {
+  expect(() => parse(`---\ndescription: x\n${line}\n---\nYou test.\n`)).toThrow(/may take something away/);
 });
 
 test('unknown keys and another name only warn', () => {

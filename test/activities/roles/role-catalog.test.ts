@@ -215,6 +215,17 @@ test('what a project says loosens nothing of what the person has under that name
   // It hides nothing that agents of this dialect are told of.
   expect(within('review')).toBeUndefined();
 
+  // Whatever case they are written in; and nobody knows what a broken one of the person's would take away.
+  const alike = await catalogOf({
+    'project/.claude/agents/auditor.md': wide,
+    'project/.claude/agents/guard.md': wide,
+    'home/.claude/agents/Auditor.md': role('narrow', 'tools: Read\n'),
+    'home/.claude/agents/guard.md': 'no frontmatter',
+  });
+  expect(alike.catalog.named('auditor').within?.description).toBe('narrow');
+  expect(refusalOf(() => alike.catalog.named('guard')).message).toMatch(/home.*guard.md:1: missing YAML/);
+  expect(alike.catalog.all().map(({ role }) => role.name)).not.toContain('guard');
+
   const home = await catalogOf({ 'home/.claude/agents/explorer.md': wide });
   expect(home.catalog.named('explorer')).toMatchObject({ origin: 'home', role: { description: 'wide' } });
   expect(home.catalog.named('explorer').within).toBeUndefined();
