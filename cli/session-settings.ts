@@ -1,11 +1,9 @@
 import {
   type AgentSettings,
-  CadreError,
   type ContentPart,
   filterEnvironment,
   keyVariables,
   type SessionSettings,
-  SPOKEN_DIALECTS,
 } from '../protocol/index.ts';
 import { cadreHome } from '../server/home.ts';
 import type { Environment } from './config/environment-layer.ts';
@@ -46,16 +44,6 @@ export function agentSettingsOf({
 }: Omit<SessionChoices, 'searchAttributes'>): AgentSettings {
   const { dialect, profile: _profile, ...limits } = config.agents;
   const { temporal } = config;
-  // An agent of another one would silently have no tools for sub-agents.
-  if (!SPOKEN_DIALECTS.includes(dialect)) {
-    throw new CadreError(
-      'config_invalid',
-      `agents.dialect is ${dialect}, but this version only speaks ${SPOKEN_DIALECTS.join(' and ')}.`,
-      {
-        hint: `Leave it out, or set it to one of: ${SPOKEN_DIALECTS.join(', ')}.`,
-      },
-    );
-  }
   return {
     role,
     model,

@@ -131,4 +131,8 @@ export const collabDialect: DialectTools = {
   operations: collabTools,
   readers: ['list_agents'],
   tooDeep: 'Agent depth limit reached. Solve the task yourself.',
+  guidance: {
+    of: ['spawn_agent'],
+    text: 'With spawn_agent you can hand out work. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A new agent sees nothing of this conversation: its task must carry the goal, the places to look, the limits, and what to hand back. Start all that can run side by side before you wait, give agents that write separate files to write, and go on with your own part meanwhile. wait returns what they answered; a time-out is no failure. Check what matters in their results, and close agents that you need no more.',
+  },
 };

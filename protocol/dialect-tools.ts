@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Limits } from './limits.ts';
 
 /** A tool that works on the tree of agents; its arguments are checked before the workflow sees the call. */
 export interface OperationTool {
@@ -19,4 +20,10 @@ export interface DialectTools {
   readers: readonly string[];
   /** What a call at the depth limit is told. */
   tooDeep: string;
+  /** What a session has where a root speaks it, and nobody says otherwise. */
+  presumed?: Readonly<Partial<Limits>>;
+  /** More agents may not be at work at the same time below a root that speaks it; default: the ceiling of all. */
+  threadsMax?: number;
+  /** How its tools are used, for the instructions of whoever has those that it speaks of; default: all of them. */
+  guidance: { text: string; of?: readonly string[] };
 }

@@ -5,13 +5,10 @@ import { namedDialect } from './named.ts';
 import { sessionsDialect } from './sessions.ts';
 import type { Dialect } from './settings.ts';
 
-/** The dialects that this version speaks, a row each. No two of them have a tool of the same name. */
-export const DIALECT_TOOLS: Readonly<Partial<Record<Dialect, DialectTools>>> = {
+/** The dialects, a row each. No two of them have a tool of the same name. */
+export const DIALECT_TOOLS: Readonly<Record<Dialect, DialectTools>> = {
   collab: collabDialect,
   named: namedDialect,
   sessions: sessionsDialect,
   mailbox: mailboxDialect,
 };
-
-/** Those that may be chosen, by name. */
-export const SPOKEN_DIALECTS = Object.keys(DIALECT_TOOLS) as Dialect[];

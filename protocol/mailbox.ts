@@ -141,4 +141,8 @@ export const mailboxDialect: DialectTools = {
   operations: mailboxTools,
   readers: [],
   tooDeep: 'Agent depth limit reached. Solve the task yourself.',
+  presumed: { max_depth: 1 },
+  guidance: {
+    text: 'With subagent_open you open a sub-agent for a goal, with subagent_reply you give it messages; each is answered in a turn of its own. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A sub-agent sees nothing of this conversation: goal and message must carry the places to look, the limits, and what to hand back. To have several work side by side, open them all, send each its message with mode nonblocking, and go on with your own part; a notice tells when a reply has come, subagent_mailbox lists and subagent_read reads what there is. A blocking reply that does not come in time is no failure: it comes as mail. Check what matters in the replies, and end those that you need no more with subagent_end.',
+  },
 };

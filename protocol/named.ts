@@ -43,4 +43,8 @@ export const namedDialect: DialectTools = {
   operations: namedTools,
   readers: ['subagent_list', 'subagent_describe'],
   tooDeep: 'Sub-agents are not enabled in this nested context',
+  presumed: { max_depth: 1 },
+  guidance: {
+    text: 'subagent_run does one piece of work with a sub-agent of its own and returns what it answered; subagent_list names those that there are, subagent_describe shows one whole. It pays for parts that are independent and large enough to be worth explaining: several runs in one answer go side by side. A sub-agent sees nothing of this conversation, so its task must carry the goal, the places to look, the limits, and what to hand back. Check what matters in its result.',
+  },
 };

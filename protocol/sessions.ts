@@ -165,4 +165,9 @@ export const sessionsDialect: DialectTools = {
   operations: sessionsTools,
   readers: [],
   tooDeep: 'Agent depth limit reached. Solve the task yourself.',
+  presumed: { max_threads: 10 },
+  threadsMax: 20,
+  guidance: {
+    text: 'With agent_open you can hand out work to a session of its own. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A session sees nothing of this conversation unless you fork it: its prompt must carry the goal, the places to look, the limits, and what to hand back. Choose the narrowest type that can do it. Open all that can run side by side in one answer, give those that write separate files to write, and go on with your own part meanwhile. agent_eval returns what a session hands back: SUMMARY, CHANGES, EVIDENCE, RISKS and BLOCKERS; work on from its EVIDENCE, check what its RISKS name, and send it a message where something is missing. A time-out is no failure. Close sessions that you need no more with agent_close.',
+  },
 };

@@ -1,4 +1,4 @@
-import type { AgentContext, SandboxMode } from '../../protocol/index.ts';
+import { type AgentContext, DIALECT_TOOLS, type SandboxMode } from '../../protocol/index.ts';
 import { canPlanAndDelegate } from '../tools/plan-first.ts';
 
 const SANDBOX: Readonly<Record<SandboxMode, string>> = {
@@ -13,8 +13,14 @@ const APPROVALS =
 
 const READERS = ['read_file', 'list_dir', 'grep_files'];
 
-/** How tools are used, in sentences that each hold for an agent only where it has the tools that they name. */
-const TOOLS: readonly { says: string; of?: readonly string[] }[] = [
+/** Holds for an agent only where it has the tools that it names. */
+interface Saying {
+  says: string;
+  of?: readonly string[];
+}
+
+/** How tools are used. */
+const TOOLS: readonly Saying[] = [
   {
     says: 'Use tools instead of guessing. Independent reads go into one answer as several calls; they run side by side.',
   },
@@ -43,26 +49,11 @@ const TOOLS: readonly { says: string; of?: readonly string[] }[] = [
   },
 ];
 
-const SUB_AGENTS = `With spawn_agent you can hand out work. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A new agent sees nothing of this conversation: its task must carry the goal, the places to look, the limits, and what to hand back. Start all that can run side by side before you wait, give agents that write separate files to write, and go on with your own part meanwhile. wait returns what they answered; a time-out is no failure. Check what matters in their results, and close agents that you need no more.`;
-
-const SUB_AGENT_RUNS =
-  'subagent_run does one piece of work with a sub-agent of its own and returns what it answered; subagent_list names those that there are, subagent_describe shows one whole. It pays for parts that are independent and large enough to be worth explaining: several runs in one answer go side by side. A sub-agent sees nothing of this conversation, so its task must carry the goal, the places to look, the limits, and what to hand back. Check what matters in its result.';
-
-const SESSIONS =
-  'With agent_open you can hand out work to a session of its own. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A session sees nothing of this conversation unless you fork it: its prompt must carry the goal, the places to look, the limits, and what to hand back. Choose the narrowest type that can do it. Open all that can run side by side in one answer, give those that write separate files to write, and go on with your own part meanwhile. agent_eval returns what a session hands back: SUMMARY, CHANGES, EVIDENCE, RISKS and BLOCKERS; work on from its EVIDENCE, check what its RISKS name, and send it a message where something is missing. A time-out is no failure. Close sessions that you need no more with agent_close.';
-const MAILBOX_TOOLS = [
-  'subagent_open',
-  'subagent_reply',
-  'subagent_mailbox',
-  'subagent_read',
-  'subagent_end',
-];
-
-const SUBAGENT_TOOLS = ['subagent_run', 'subagent_list', 'subagent_describe'];
-const SESSION_TOOLS = ['agent_open', 'agent_eval', 'agent_close'];
-
-const SUB_AGENT_MAIL =
-  'With subagent_open you open a sub-agent for a goal, with subagent_reply you give it messages; each is answered in a turn of its own. It pays for parts that are independent and large enough to be worth explaining; do the rest yourself. A sub-agent sees nothing of this conversation: goal and message must carry the places to look, the limits, and what to hand back. To have several work side by side, open them all, send each its message with mode nonblocking, and go on with your own part; a notice tells when a reply has come, subagent_mailbox lists and subagent_read reads what there is. A blocking reply that does not come in time is no failure: it comes as mail. Check what matters in the replies, and end those that you need no more with subagent_end.';
+/** How the tools of the dialects are used, for who has those that they speak of. */
+const GUIDANCE = Object.values(DIALECT_TOOLS).map(({ operations, readers, guidance }) => ({
+  says: guidance.text,
+  of: guidance.of ?? [...operations.map(({ name }) => name), ...readers],
+}));
 
 const PLAN_FIRST =
   'Before you hand out work for the first time, write down with update_plan who is to do what, in a step of its own: until there is a plan, nothing can be handed out.';
@@ -80,16 +71,17 @@ export function baseInstructions(agent: AgentContext, offered: ReadonlySet<strin
     depth === 0
       ? 'You are the root of your session: a person gave you the task and reads your answer.'
       : 'Another agent started you: it gave you the task and waits for your answer.';
-  const tools = TOOLS.filter(({ of = [] }) => of.every((name) => offered.has(name))).map(({ says }) => says);
+  const tools = sayings(TOOLS, offered);
   return [
     `You are an agent of Cadre, which runs agents side by side and brings them safely through crashes: after an interruption you go on where you were. ${place} Your id is ${agent.agent_id}.`,
     `Working directory: ${settings.working_directory}\nSandbox: ${settings.sandbox_mode}. ${SANDBOX[settings.sandbox_mode]}\n${APPROVALS}`,
     ...(offered.size > 0 ? [tools.join(' ')] : []),
-    ...(offered.has('spawn_agent') ? [SUB_AGENTS] : []),
-    ...(SUBAGENT_TOOLS.every((name) => offered.has(name)) ? [SUB_AGENT_RUNS] : []),
-    ...(SESSION_TOOLS.every((name) => offered.has(name)) ? [SESSIONS] : []),
-    ...(MAILBOX_TOOLS.every((name) => offered.has(name)) ? [SUB_AGENT_MAIL] : []),
+    ...sayings(GUIDANCE, offered),
     ...(settings.limits.plan_first && canPlanAndDelegate(offered) ? [PLAN_FIRST] : []),
     STYLE,
   ].join('\n\n');
+}
+
+function sayings(all: readonly Saying[], offered: ReadonlySet<string>): string[] {
+  return all.filter(({ of = [] }) => of.every((name) => offered.has(name))).map(({ says }) => says);
 }

@@ -2,8 +2,6 @@ import {
   type AgentContext,
   CadreError,
   DIALECT_TOOLS,
-  type Dialect,
-  type DialectTools,
   type ErrorBody,
   explain,
   type OperationTool,
@@ -24,8 +22,6 @@ export interface RawCall {
   arguments: string;
 }
 
-/** Of a dialect that this version does not speak. */
-const NONE: DialectTools = { operations: [], readers: [], tooDeep: '' };
 const ALL_READERS = new Set(Object.values(DIALECT_TOOLS).flatMap(({ readers }) => readers));
 
 /** Beside the tool's own time, for the way there and back. */
@@ -39,7 +35,7 @@ export function offeredTools(
   registry: readonly Tool[],
 ): OfferedTool[] {
   const isOffered = ({ name }: { name: string }) => standing(name, agent, session, registry) === 'offered';
-  const { operations } = toolsOf(agent.settings.dialect);
+  const { operations } = DIALECT_TOOLS[agent.settings.dialect];
   return [...registry.filter(isOffered).map(offerWork), ...operations.filter(isOffered).map(offerOperation)];
 }
 
@@ -88,10 +84,6 @@ export function canonicalName(name: string, registry: readonly Tool[]): string {
   return registry.find((tool) => tool.aliases?.includes(name))?.name ?? name;
 }
 
-function toolsOf(dialect: Dialect): DialectTools {
-  return DIALECT_TOOLS[dialect] ?? NONE;
-}
-
 /** Whether this agent may use the tool of that name, and if not, why. */
 type Standing = 'offered' | 'unknown' | 'not_allowed' | 'too_deep';
 
@@ -101,7 +93,7 @@ function standing(
   session: SessionSettings,
   registry: readonly Tool[],
 ): Standing {
-  const { operations, readers } = toolsOf(agent.settings.dialect);
+  const { operations, readers } = DIALECT_TOOLS[agent.settings.dialect];
   const isReader = readers.includes(name);
   const isOperation = operations.some((tool) => tool.name === name);
   const isForeign = ALL_READERS.has(name) && !isReader;
@@ -120,7 +112,7 @@ function standing(
 function refusal(name: string, why: Standing, agent: AgentContext, all: readonly OfferedTool[]): ErrorBody {
   const retryable = false;
   if (why === 'too_deep') {
-    return { code: 'limit_depth', message: toolsOf(agent.settings.dialect).tooDeep, retryable };
+    return { code: 'limit_depth', message: DIALECT_TOOLS[agent.settings.dialect].tooDeep, retryable };
   }
   const hint = `Available: ${all.length === 0 ? 'none' : all.map((tool) => tool.name).join(', ')}.`;
   const shown = JSON.stringify(name.slice(0, 100));

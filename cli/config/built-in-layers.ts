@@ -1,4 +1,4 @@
-import { DIALECT_LIMITS, type Dialect } from '../../protocol/index.ts';
+import { DIALECT_TOOLS, type Dialect } from '../../protocol/index.ts';
 import type { Table } from './key-path.ts';
 import { type Layer, namedLayer } from './layer.ts';
 
@@ -16,9 +16,16 @@ const CLASSIC_LIMITS = {
 /** Defaults that follow from other settings. They lie below everything that a person wrote. */
 export function builtInLayers(dialect: unknown, classic: boolean): Layer[] {
   return [
-    limitsLayer(DIALECT_LIMITS[dialect as Dialect] ?? {}, `dialect ${String(dialect)}`),
+    limitsLayer(presumedBy(dialect), `dialect ${String(dialect)}`),
     limitsLayer(classic ? CLASSIC_LIMITS : {}, `profile ${CLASSIC}`),
   ];
+}
+
+/** It may be a word that is no dialect, which is told later. */
+function presumedBy(dialect: unknown): Table {
+  return Object.hasOwn(DIALECT_TOOLS, String(dialect))
+    ? { ...DIALECT_TOOLS[dialect as Dialect].presumed }
+    : {};
 }
 
 function limitsLayer(limits: Table, where: string): Layer {

@@ -1,4 +1,4 @@
-import { counted, SESSIONS_THREADS_MAX } from '../../protocol/index.ts';
+import { counted, DIALECT_TOOLS } from '../../protocol/index.ts';
 import { formatKey } from './key-path.ts';
 import type { Origin } from './layer.ts';
 import type { ConfigProblem } from './problems.ts';
@@ -60,13 +60,14 @@ function waitConflicts({ agents }: Config, originOf: OriginOf): Conflict[] {
 }
 
 function threadConflicts({ agents }: Config, originOf: OriginOf): Conflict[] {
-  if (agents.dialect !== 'sessions' || agents.max_threads <= SESSIONS_THREADS_MAX) return [];
-  const limit = `with agents.dialect = "sessions" (${originOf('agents.dialect').where})`;
+  const { threadsMax: most } = DIALECT_TOOLS[agents.dialect];
+  if (most === undefined || agents.max_threads <= most) return [];
+  const limit = `with agents.dialect = "${agents.dialect}" (${originOf('agents.dialect').where})`;
   return [
     conflict(
       originOf,
       ['agents.max_threads', 'agents.dialect'],
-      `${agents.max_threads} is too many ${limit}: ${counted(SESSIONS_THREADS_MAX, 'agent')} at most`,
+      `${agents.max_threads} is too many ${limit}: ${counted(most, 'agent')} at most`,
     ),
   ];
 }
