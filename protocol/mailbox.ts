@@ -85,15 +85,20 @@ export const subagentReadArguments = z.strictObject({
 });
 export type SubagentReadArguments = z.infer<typeof subagentReadArguments>;
 
-export const subagentEndArguments = z.strictObject({
-  subagent_id: subagentId,
-  persist: z.boolean().default(true).describe('Keep its conversation in a file'),
-  archive_to: path
-    .optional()
-    .describe(
-      'A file that does not exist yet, or a folder, where you may write; default: a place of the host',
-    ),
-});
+export const subagentEndArguments = z
+  .strictObject({
+    subagent_id: subagentId,
+    persist: z.boolean().default(true).describe('Keep its conversation in a file'),
+    archive_to: path
+      .optional()
+      .describe(
+        'A file that does not exist yet, or a folder, where you may write; default: a place of the host',
+      ),
+  })
+  .refine(({ persist, archive_to }) => persist || archive_to === undefined, {
+    path: ['archive_to'],
+    error: 'with persist false there is nothing to archive',
+  });
 export type SubagentEndArguments = z.infer<typeof subagentEndArguments>;
 
 const mailboxTools: readonly OperationTool[] = [

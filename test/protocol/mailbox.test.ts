@@ -45,6 +45,11 @@ describe('the arguments of the mailbox dialect', () => {
     ['subagent_read of an id that is no text', subagentReadArguments, { mail_id: 7 }],
     ['subagent_end of nobody', subagentEndArguments, {}],
     ['subagent_end with an empty path', subagentEndArguments, { subagent_id: 'x', archive_to: '' }],
+    [
+      'subagent_end with a place for what is not kept',
+      subagentEndArguments,
+      { subagent_id: 'x', persist: false, archive_to: 'kept.jsonl' },
+    ],
   ])('refuse %s', (_name, schema, args) => {
     expect(schema.safeParse(args).success).toBe(false);
   });
