@@ -90,6 +90,14 @@ describe('the arguments of the mailbox dialect', () => {
   });
 });
 
+test('an image by an address that nobody can fetch is refused with its place and the scheme', () => {
+  const images = ['a:b.png', 'ftp://x/y.png'];
+  expect(parsePayload<unknown>(subagentReplyArguments, { ...reply, images })).toMatchObject({
+    ok: false,
+    reason: expect.stringMatching(/^images\.1: the scheme ftp: is not taken/),
+  });
+});
+
 test('models see which arguments are required, and the descriptions that matter', () => {
   const shown = Object.fromEntries(
     mailboxDialect.operations.map(({ name, description, parameters }) => {
