@@ -1,12 +1,10 @@
-import { matchesGlob } from '../../protocol/index.ts';
+import { DIALECT_TOOLS, matchesGlob } from '../../protocol/index.ts';
 
-const SUB_AGENT_TOOLS = [
-  ...['spawn_agent', 'send_input', 'wait', 'resume_agent', 'close_agent'],
-  ...['list_agents', 'list_active_agents', 'set_thread_note'],
-  ...['subagent_list', 'subagent_describe', 'subagent_run'],
-  ...['agent_open', 'agent_eval', 'agent_close'],
-  ...['subagent_open', 'subagent_reply', 'subagent_mailbox', 'subagent_read', 'subagent_end'],
-];
+/** The tools of all dialects: whichever one is spoken, to deny `Task` denies them. */
+const SUB_AGENT_TOOLS = Object.values(DIALECT_TOOLS).flatMap(({ operations, readers }) => [
+  ...operations.map(({ name }) => name),
+  ...readers,
+]);
 const SHELL = ['shell'];
 /** The tools that are known here; a team's workers may have others. */
 const OWN = new Set([
