@@ -56,7 +56,12 @@ export const subagentReplyArguments = z
         'How long a blocking reply is waited for, clamped to the limits of the session; then it comes as mail',
       ),
     images: z
-      .array(z.string().min(1))
+      .array(
+        z
+          .string()
+          .min(1)
+          .refine(isPathOrKnownScheme, { error: ({ input }) => unknownScheme(input) }),
+      )
       .max(IMAGES_MAX)
       .optional()
       .describe('Paths of images, or their http(s): or data:image/ addresses'),
@@ -67,8 +72,20 @@ export const subagentReplyArguments = z
   });
 export type SubagentReplyArguments = z.infer<typeof subagentReplyArguments>;
 
+const ADDRESS = /^(https?:\/\/|data:)/i;
+const SCHEME = /^[a-z][a-z\d+.-]*:(?=\/\/)/i;
+
+function isPathOrKnownScheme(place: string): boolean {
+  return ADDRESS.test(place) || !SCHEME.test(place);
+}
+
+function unknownScheme(place: unknown): string {
+  const [scheme = ''] = SCHEME.exec(String(place)) ?? [];
+  return `the scheme ${scheme} is not taken; name a path, or an address with http:, https: or data:`;
+}
+
 function imagePart(place: string): ContentPart {
-  if (/^(https?:\/\/|data:)/i.test(place)) return { type: 'image', image_url: place };
+  if (ADDRESS.test(place)) return { type: 'image', image_url: place };
   return { type: 'local_image', path: place };
 }
 
@@ -85,15 +102,20 @@ export const subagentReadArguments = z.strictObject({
 });
 export type SubagentReadArguments = z.infer<typeof subagentReadArguments>;
 
-export const subagentEndArguments = z.strictObject({
-  subagent_id: subagentId,
-  persist: z.boolean().default(true).describe('Keep its conversation in a file'),
-  archive_to: path
-    .optional()
-    .describe(
-      'A file that does not exist yet, or a folder, where you may write; default: a place of the host',
-    ),
-});
+export const subagentEndArguments = z
+  .strictObject({
+    subagent_id: subagentId,
+    persist: z.boolean().default(true).describe('Keep its conversation in a file'),
+    archive_to: path
+      .optional()
+      .describe(
+        'A file that does not exist yet, or a folder, where you may write; default: a place of the host',
+      ),
+  })
+  .refine(({ persist, archive_to }) => persist || archive_to === undefined, {
+    path: ['archive_to'],
+    error: 'with persist false there is nothing to archive',
+  });
 export type SubagentEndArguments = z.infer<typeof subagentEndArguments>;
 
 const mailboxTools: readonly OperationTool[] = [

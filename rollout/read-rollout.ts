@@ -80,6 +80,9 @@ export function unsealed({ sealed: _, ...header }: RolloutHeader): RolloutHeader
 function parseHeader(raw: string): RolloutHeader {
   const value = parseJson(raw.replace(/^\ufeff/, ''), 1, 'no JSON, so this is no rollout of Cadre');
   const { type, format } = value as { type?: unknown; format?: unknown };
+  if (type === 'archive') {
+    throw rolloutProblem(1, 'this is the archive of a sub-agent, made to be read; it cannot be imported');
+  }
   if (type !== 'rollout') throw rolloutProblem(1, 'it is no header, so this is no rollout of Cadre');
   if (typeof format === 'number' && format > ROLLOUT_FORMAT) {
     throw new CadreError(

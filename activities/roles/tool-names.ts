@@ -1,5 +1,6 @@
 import { DIALECT_TOOLS, matchesGlob } from '../../protocol/index.ts';
 
+/** The tools of all dialects: whichever one is spoken, to deny `Task` denies them. */
 const SUB_AGENT_TOOLS = Object.values(DIALECT_TOOLS).flatMap(({ operations, readers }) => [
   ...operations.map(({ name }) => name),
   ...readers,

@@ -1,4 +1,5 @@
-import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type AgentId, type ArchiveRequest, CadreError, nameOf } from '../../protocol/index.ts';
@@ -45,18 +46,25 @@ export async function namedPlace(
   const isFolder = (await stat(wanted).catch(() => undefined))?.isDirectory() === true;
   const path = isFolder ? join(wanted, `${nameOf(agent)}.jsonl`) : wanted;
   const allow = (folder: string): void => requireWritable(folder, writer, stateDir);
-  const folder = await realpath(dirname(path)).catch(() => {
-    throw unusable(`The folder ${dirname(path)} for archive_to does not exist.`);
+  const folder = await realpath(dirname(path)).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? 'does not exist' : `cannot be used (${error.code})`;
+    throw unusable(`The folder ${dirname(path)} for archive_to ${reason}.`);
   });
   if (!(await stat(folder)).isDirectory()) throw unusable(`${dirname(path)} is not a folder.`);
   allow(folder);
+  await access(folder, constants.W_OK).catch((error: NodeJS.ErrnoException) => {
+    throw unusable(`Nothing can be written to the folder ${folder} for archive_to (${error.code}).`);
+  });
   return { path: join(folder, basename(path)), allow };
 }
 
-/** @throws CadreError `rollout_exists` */
+/** @throws CadreError `rollout_exists`; `invalid_arguments` for what no file can be named */
 export async function requireFree(path: string): Promise<void> {
   // A link that leads nowhere is something, too.
-  if ((await lstat(path).catch(() => undefined)) !== undefined) throw exists(path);
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => error);
+  if (!(found instanceof Error)) throw exists(path);
+  if (found.code !== 'ENOENT')
+    throw unusable(`archive_to cannot be used as the name of a file (${found.code}).`);
 }
 
 export async function prepareFolder(path: string): Promise<void> {

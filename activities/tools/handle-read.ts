@@ -177,7 +177,7 @@ function unanswered(
   }
   if (problem === 'too_deep') {
     return new CadreError('tool_failed', `The JSON cannot be looked into: ${message}.`, {
-      hint: 'Use a path without "..", or read it by slice.',
+      hint: path.includes('..') ? 'Use a path without "..", or read it by slice.' : 'Read it by slice.',
     });
   }
   return new CadreError('tool_failed', `What is stored is no JSON: ${message}.`, {

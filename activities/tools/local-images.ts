@@ -12,18 +12,24 @@ import { imageDigest } from '../model/providers/image-file.ts';
  * @throws CadreError `invalid_arguments` for a file that no model could be shown, or that is not the one that was meant
  */
 export function withLocalImages(args: unknown, directory: string): unknown {
-  const { items } = (args ?? {}) as { items?: ContentPart[] };
+  const { items, message } = (args ?? {}) as { items?: ContentPart[]; message?: unknown };
   if (!Array.isArray(items)) return args;
-  return { ...(args as object), items: items.map((part, index) => attached(part, index, directory)) };
+  // Only a call that gives images apart from its text has a message beside the items made of both: the first of them.
+  const placeOf = (index: number): string =>
+    message === undefined ? `items.${index}` : `images.${index - 1}`;
+  return {
+    ...(args as object),
+    items: items.map((part, index) => attached(part, placeOf(index), directory)),
+  };
 }
 
-function attached(part: ContentPart, index: number, directory: string): ContentPart {
+function attached(part: ContentPart, place: string, directory: string): ContentPart {
   if (part.type !== 'local_image') return part;
   const path = resolve(directory, part.path.replace(/^~(?=\/|$)/, homedir()));
   const found = imageDigest(path);
   const problem = 'problem' in found ? found.problem : otherThan(part.sha256, found.sha256);
   if (!('problem' in found) && problem === undefined) return { ...part, path, ...found };
-  throw new CadreError('invalid_arguments', `items.${index}: the local_image ${path}: ${problem}.`, {
+  throw new CadreError('invalid_arguments', `${place}: the local_image ${path}: ${problem}.`, {
     hint: 'Name an image that exists; name other files in the text, for the agent to read.',
   });
 }

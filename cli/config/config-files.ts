@@ -50,7 +50,8 @@ function configFile(path: string, kind: ConfigFile['kind'], home: string): Confi
 export function makeAbsolute(values: Table, folder: string, home: string): void {
   for (const [path, value] of leaves(values)) {
     const key = path[0] === 'profiles' ? path.slice(2) : path;
-    if (typeof value !== 'string' || !matches(key, PATH_KEYS)) continue;
+    // An empty one would become the folder itself.
+    if (typeof value !== 'string' || value === '' || !matches(key, PATH_KEYS)) continue;
     const expanded = value.startsWith('~/') ? join(home, value.slice(2)) : value;
     setAt(values, path, isAbsolute(expanded) ? expanded : resolve(folder, expanded));
   }

@@ -45,6 +45,11 @@ describe('the arguments of the mailbox dialect', () => {
     ['subagent_read of an id that is no text', subagentReadArguments, { mail_id: 7 }],
     ['subagent_end of nobody', subagentEndArguments, {}],
     ['subagent_end with an empty path', subagentEndArguments, { subagent_id: 'x', archive_to: '' }],
+    [
+      'subagent_end with a place for what is not kept',
+      subagentEndArguments,
+      { subagent_id: 'x', persist: false, archive_to: 'kept.jsonl' },
+    ],
   ])('refuse %s', (_name, schema, args) => {
     expect(schema.safeParse(args).success).toBe(false);
   });
@@ -82,6 +87,14 @@ describe('the arguments of the mailbox dialect', () => {
       { type: 'image', image_url: images[1] },
       { type: 'image', image_url: images[2] },
     ]);
+  });
+});
+
+test('an image by an address that nobody can fetch is refused with its place and the scheme', () => {
+  const images = ['a:b.png', 'ftp://x/y.png'];
+  expect(parsePayload<unknown>(subagentReplyArguments, { ...reply, images })).toMatchObject({
+    ok: false,
+    reason: expect.stringMatching(/^images\.1: the scheme ftp: is not taken/),
   });
 });
 

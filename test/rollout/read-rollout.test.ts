@@ -62,6 +62,11 @@ describe('what is wrong is told with its line:', () => {
     ['an empty file', () => [], /^FILE: line 1: the file is empty/],
     ['a text of something else', () => ['Dear diary'], /^FILE: line 1: no JSON, so this is no rollout/],
     ['JSON of something else', () => ['{"type":"session_meta"}'], /^FILE: line 1: it is no header/],
+    [
+      'an archive',
+      () => ['{"type":"archive","format":1}'],
+      /^FILE: line 1: this is the archive of a sub-agent/,
+    ],
     ['a list', () => ['[1]'], /^FILE: line 1: no JSON/],
     ['a newer format', edited(1, '"format":1', '"format":2'), /line 1: it has format 2, .* formats up to 1/],
     ['a format that is none', edited(1, '"format":1', '"format":"1"'), /line 1: format: /],

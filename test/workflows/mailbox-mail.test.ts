@@ -184,6 +184,7 @@ describe.concurrent('subagent_end', () => {
           end({ archive_to: '/etc/kept.jsonl' }),
           end({ archive_to: join(rollouts.stateDir, 'kept.jsonl') }),
           end({ archive_to: join(folder, 'no', 'such') }),
+          end({ archive_to: join(folder, 'n'.repeat(300)) }),
           ask('still there?'),
           end({ archive_to: file }),
           open('b'),
@@ -201,14 +202,15 @@ describe.concurrent('subagent_end', () => {
       'not_permitted',
       'not_permitted',
       'invalid_arguments',
+      'invalid_arguments',
       undefined,
       'rollout_exists',
       undefined,
     ]);
     expect(lastOutput(items, 'subagent_reply')).toMatchObject({ reply: 'yes' });
-    expect(ends[3].archived_path).toBe(file);
+    expect(ends[4].archived_path).toBe(file);
     expect(readFileSync(file, 'utf8')).toContain('still there?');
-    expect(ends[5].archived_path).toBe(join(folder, 'default-2.jsonl'));
+    expect(ends[6].archived_path).toBe(join(folder, 'default-2.jsonl'));
   });
 
   test('by hand answers the same, and of a session that leaves nothing archives nothing', async () => {

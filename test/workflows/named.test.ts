@@ -11,7 +11,7 @@ describe.concurrent('subagent_run', () => {
   test('waits for the result, closes the agent, and tells of start and end with their origin', async () => {
     const session = await worker().start({
       script: lines({
-        root: [run('writer', 'write it'), ({ items }) => say(lastOutput(items, 'subagent_run').output)],
+        root: [run('WRITER', 'write it'), ({ items }) => say(lastOutput(items, 'subagent_run').output)],
         'writer-1': [{ text: 'written', reasoning: 'I thought' }],
       }),
     });

@@ -291,7 +291,8 @@ function roleOf(play: Play, request: RoleRequest): RoleAnswer {
       ? {}
       : { reasoning_effort: effort as NonNullable<AgentSettings['reasoning_effort']> }),
   };
-  const settings = { ...inherited, ...place, ...play.roles[role], ...chosen, role };
+  // However it is written, it gets the role's own name.
+  const settings = { ...inherited, ...place, ...play.roles[role], ...chosen, role: role.toLowerCase() };
   return { ok: true, settings, description: `plays ${role}` };
 }
 

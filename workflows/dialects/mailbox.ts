@@ -1,7 +1,5 @@
 import { counted } from '../../protocol/counted.ts';
 import type {
-  ErrorBody,
-  ErrorCode,
   SubagentEndArguments,
   SubagentMailboxArguments,
   SubagentOpenArguments,
@@ -15,6 +13,7 @@ import { message, reply } from '../operations/reply.ts';
 import { type SpawnResult, spawn } from '../operations/spawn.ts';
 import type { Dialect, DialectTool } from './dialect.ts';
 import { Failed } from './failed.ts';
+import { inWordsOf } from './own-words.ts';
 
 const GOAL_SHOWN = 120;
 
@@ -82,27 +81,23 @@ const tools: Record<string, DialectTool> = {
   },
 };
 
-/** Where another dialect would name tools that this one does not have. */
-const HINTS: Partial<Record<ErrorCode, string>> = {
-  agent_closed: 'Open another one (subagent_open).',
-  limit_threads: 'Wait for an answer (a blocking subagent_reply), or end one (subagent_end), and try again.',
-  outcome_unknown: 'What comes of it is in the mailbox (subagent_mailbox).',
-};
-
-/** The folder goes by another name in the other dialects. */
-function inOwnWords(text: string): string {
-  return text.replaceAll('working_directory', 'cwd');
-}
-
 /** The mailbox vocabulary. */
 export const mailbox: Dialect = {
   tools,
   sideBySide: ['subagent_open', 'subagent_reply'],
-  refusal: (error: ErrorBody) => {
-    const hint = HINTS[error.code] ?? error.hint;
-    const own = { ...error, ...(hint === undefined ? {} : { hint: inOwnWords(hint) }) };
-    return { ...own, message: inOwnWords(error.message) };
-  },
+  refusal: inWordsOf({
+    hints: {
+      agent_closed: 'Open another one (subagent_open).',
+      limit_threads:
+        'Wait for an answer (a blocking subagent_reply), or end one (subagent_end), and try again.',
+      outcome_unknown: 'What comes of it is in the mailbox (subagent_mailbox).',
+    },
+    words: {
+      spawn_agent: 'subagent_open',
+      list_active_agents: 'subagent_mailbox',
+      working_directory: 'cwd',
+    },
+  }),
 };
 
 function headOf(mail: MailItem) {

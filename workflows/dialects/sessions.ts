@@ -3,7 +3,6 @@ import type {
   AgentEvalArguments,
   AgentOpenArguments,
   ContentPart,
-  ErrorBody,
   SessionProjection,
 } from '../../protocol/index.ts';
 import { isFinal, type WireStatus } from '../../protocol/status.ts';
@@ -12,6 +11,7 @@ import { evaluate } from '../operations/evaluate.ts';
 import { resolveAgent } from '../operations/resolve.ts';
 import { spawn } from '../operations/spawn.ts';
 import type { Dialect, DialectTool } from './dialect.ts';
+import { inWordsOf } from './own-words.ts';
 import { projectionOf } from './session-projection.ts';
 
 const tools: Record<string, DialectTool> = {
@@ -64,27 +64,19 @@ const tools: Record<string, DialectTool> = {
 export const sessions: Dialect = {
   tools,
   sideBySide: ['agent_open'],
-  refusal: (error) => ({ ...error, ...hintOf(error) }),
+  refusal: inWordsOf({
+    hints: { agent_closed: 'It can be looked at; to go on, open another one (agent_open).' },
+    words: {
+      '(wait)': '(agent_eval)',
+      close_agent: 'agent_close',
+      spawn_agent: 'agent_open',
+      send_input: 'agent_eval',
+      list_agents: 'agent_open',
+      list_active_agents: 'agent_eval',
+      working_directory: 'cwd',
+    },
+  }),
 };
-
-/** What operations name in their hints, in the words of this dialect. */
-const WORDS: Readonly<Record<string, string>> = {
-  '(wait)': '(agent_eval)',
-  close_agent: 'agent_close',
-  spawn_agent: 'agent_open',
-  send_input: 'agent_eval',
-  list_agents: 'agent_open',
-  list_active_agents: 'agent_eval',
-};
-
-function hintOf({ code, hint }: ErrorBody): Pick<ErrorBody, 'hint'> {
-  if (hint === undefined) return {};
-  if (code === 'agent_closed')
-    return { hint: 'It can be looked at; to go on, open another one (agent_open).' };
-  return {
-    hint: Object.entries(WORDS).reduce((text, [theirs, ours]) => text.replaceAll(theirs, ours), hint),
-  };
-}
 
 function whomOf({ name, agent_id: id }: AgentCloseArguments): string {
   return name ?? id ?? '';

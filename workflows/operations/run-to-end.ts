@@ -15,42 +15,64 @@ export interface RunRequest {
 }
 
 /** How an agent has ended: with an answer, or with the reason why there is none. */
-export type RunEnd = { success: true; output: string } | { success: false; error: string };
+type Ended = { success: true; output: string } | { success: false; error: string };
+
+/** With the role that it had, by the role's own name. */
+export type RunEnd = Ended & { role: string };
 
 /**
  * Starts an agent, waits until its turn has ended, and closes it. New input does not end the wait: it is there for the
  * next model call. An interrupt does; the agent then stays as the interrupt has left it.
  */
 export async function runToEnd(agent: AgentState, request: RunRequest): Promise<RunEnd> {
-  const { callId, role, task } = request;
+  const { callId, task } = request;
   const origin = agent.isRoot ? 'main' : agent.id;
   // One that goes on waiting in this run of the workflow has been started in an earlier one.
   const [parked] = agent.step?.parked(callId)?.wait?.ids ?? [];
-  if (parked === undefined) {
-    agent.emit({ type: 'subagent.start', name: role, description: task, origin });
-  }
-  let end: RunEnd | undefined;
+  let role = parked === undefined ? undefined : agent.children.get(parked)?.role;
+  const begin = (name: string): void => {
+    role = name;
+    agent.emit({ type: 'subagent.start', name, description: task, origin });
+  };
+  let end: Ended | undefined;
   let movesOn = false;
   try {
-    const id = parked ?? (await start(agent, request));
+    const id = parked ?? (await start(agent, request, begin));
     end = await endOf(agent, callId, id);
     await close(agent, id, callId, { keepStatus: true });
-    return end;
+    return { ...end, role: role ?? request.role };
   } catch (error) {
     movesOn = error instanceof MovesOn;
     throw error;
   } finally {
-    if (!movesOn) agent.emit({ type: 'subagent.end', name: role, success: end?.success === true, origin });
+    if (!movesOn) {
+      // Refused before its role was read, it has no name but the one that was asked for.
+      if (role === undefined && parked === undefined) begin(request.role);
+      const name = role ?? request.role;
+      agent.emit({ type: 'subagent.end', name, success: end?.success === true, origin });
+    }
   }
 }
 
-async function start(agent: AgentState, { callId, role, task, model }: RunRequest): Promise<AgentId> {
+async function start(
+  agent: AgentState,
+  request: RunRequest,
+  begin: (role: string) => void,
+): Promise<AgentId> {
+  const { callId, role, task, model } = request;
   const content = [{ type: 'text' as const, text: task }];
-  const { id } = await spawn(agent, { callId, role, content, model, taskInInstructions: true });
+  const { id } = await spawn(agent, {
+    callId,
+    role,
+    content,
+    model,
+    taskInInstructions: true,
+    onRole: begin,
+  });
   return id;
 }
 
-async function endOf(agent: AgentState, callId: string, id: AgentId): Promise<RunEnd> {
+async function endOf(agent: AgentState, callId: string, id: AgentId): Promise<Ended> {
   await untilSettled(agent, callId, id);
   const known = agent.children.get(id);
   if (known === undefined) return { success: false, error: `agent ${id} is gone` };

@@ -31,4 +31,6 @@ export interface SpawnRequest {
   taskInInstructions?: boolean;
   /** It starts no turn, its content waits for its first input, and it is told to keep to its goal. */
   opened?: boolean;
+  /** Called with the role's own name, as soon as it is known. */
+  onRole?: (role: string) => void;
 }

@@ -93,6 +93,7 @@ async function start(
     });
   }
   const { settings, rollout_path: rolloutPath, ...role } = await effectiveSettings(agent, request);
+  request.onRole?.(settings.role);
   // Numbers follow the calls of an answer, whichever of their roles is read first.
   await agent.spawnLine.turnOf(request.callId);
   const id = chooseId(agent, settings.role, request.name);

@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { parseRole } from '../../../activities/roles/parse-role.ts';
 import type { Role } from '../../../activities/roles/role.ts';
 import { tighten } from '../../../activities/roles/tighten.ts';
+import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
 import { offeredTools } from '../../../activities/tools/offered.ts';
-import { CadreError } from '../../../protocol/index.ts';
+import { CadreError, DIALECT_TOOLS, SPOKEN_DIALECTS } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from '../tools/tool-context.ts';
 
 const COUNTERPARTS: Record<string, string> = {
@@ -99,6 +100,23 @@ test('what is denied is never offered, however it is written', () => {
     ),
     { numRuns: 400 },
   );
+});
+
+test.each(SPOKEN_DIALECTS)('whoever is denied Task, or Agent, has no tool of sub-agents: %s', (dialect) => {
+  const { operations, readers } = DIALECT_TOOLS[dialect] ?? { operations: [], readers: [] };
+  const own = [...operations.map(({ name }) => name), ...readers];
+  const offeredOf = (denied: string[]) => {
+    const { settings, ...agent } = agentIn({ working_directory: '/', dialect });
+    const role = roleOf(fileWith({ deny_list: denied }));
+    const tightened = { ...settings, ...tighten(settings, role as Role) };
+    return offeredTools({ ...agent, settings: tightened }, sessionWith(), builtinTools).map(
+      ({ name }) => name,
+    );
+  };
+  expect(offeredOf([])).toEqual(expect.arrayContaining(own));
+  for (const denied of ['Task', 'Agent']) {
+    expect(offeredOf([denied]).filter((name) => own.includes(name))).toEqual([]);
+  }
 });
 
 test('a denial takes away the same in any case, and never gives', () => {

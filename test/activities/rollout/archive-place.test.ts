@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -50,6 +50,13 @@ test.each([['no/such/x'], ['file/x'], ['x\0y']])('refuses what is no place: %j',
   await expect(place(asked)).rejects.toMatchObject({ code: 'invalid_arguments' });
 });
 
+// Root writes anywhere.
+test.skipIf(process.getuid?.() === 0)('refuses a folder that this process cannot write to', async () => {
+  chmodSync(outside, 0o500);
+  const refused = place('../outside/x', 'danger-full-access');
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_arguments' });
+});
+
 test('whatever is there already is in the way, a link that leads nowhere too', async () => {
   symlinkSync(join(work, 'nowhere'), join(work, 'dangling'));
   writeFileSync(join(work, 'file'), '');
@@ -57,4 +64,9 @@ test('whatever is there already is in the way, a link that leads nowhere too', a
     await expect(requireFree(join(work, name))).rejects.toMatchObject({ code: 'rollout_exists' });
   }
   await requireFree(join(work, 'free'));
+  const tooLong = requireFree(join(work, 'n'.repeat(300)));
+  await expect(tooLong).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    message: expect.stringContaining('ENAMETOOLONG'),
+  });
 });

@@ -284,6 +284,7 @@ describe('what cannot be read', () => {
     );
     delay.disable();
     expect(delay.max / 1e6, 'milliseconds in which nothing else could run').toBeLessThan(3_000);
+    expect((await refusal({ handle: deep, jsonpath: '$[0]' })).hint).toBe('Read it by slice.');
     // More matches than anybody counts are no error.
     expect(await read({ handle: wide, jsonpath: '$..*', max_chars: 10 })).toContain(
       'more than 100000 matches',

@@ -71,3 +71,13 @@ test.each([
     });
   }
 });
+
+test('an image of an argument of its own is refused by the name of that', () => {
+  const args = JSON.stringify({ subagent_id: 'x', message: 'look', images: ['https://x/y.png', 'none.png'] });
+  const agent = agentIn({ working_directory: folderWith({}), dialect: 'mailbox' });
+  const call = { call_id: 'c1', name: 'subagent_reply', arguments: args };
+  expect(planCall(agent, sessionWith(), builtinTools, call)).toMatchObject({
+    kind: 'refused',
+    error: { message: expect.stringMatching(/^images\.1: .*none\.png: it does not exist/) },
+  });
+});

@@ -195,6 +195,16 @@ test('paths in a file are relative to it, those of -c to the working directory',
   expect(onLine.config.model_providers.script?.script).toBe(join(root, 'b.yaml'));
 });
 
+test.each(['memory.path', 'encryption.key_file', 'rollouts.directory'])(
+  'an empty %s is no path',
+  async (key) => {
+    const [table, name] = key.split('.');
+    const refused = { code: 'config_invalid', message: expect.stringContaining(key) };
+    await expect(load({ [USER]: `[${table}]\n${name} = ""` })).rejects.toMatchObject(refused);
+    await expect(load({}, { overrides: [`${key}=""`] })).rejects.toMatchObject(refused);
+  },
+);
+
 test('temporal.toml lies below its variables and above the configuration', async () => {
   const folder = folderWith({
     'temporal.toml':
