@@ -94,6 +94,7 @@ export const collabTools: readonly OperationTool[] = [
     name: 'send_input',
     description:
       'Sends input to an agent. One that works sees it before its next model call; one that is idle starts to work on it.',
+    sends: true,
     parameters: sendInputArguments,
   },
   {

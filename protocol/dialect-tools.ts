@@ -8,6 +8,8 @@ export interface OperationTool {
   parameters: z.ZodType;
   /** It hands out work: where `plan_first` asks for it, a plan has to be made before. */
   delegates?: true;
+  /** It sends messages to agents that are there: what denies that, denies it. */
+  sends?: true;
   /** What a call works on, in a few words, for people who watch; default: whom, and with which words. */
   summary?: (args: unknown) => string;
 }

@@ -131,6 +131,7 @@ const mailboxTools: readonly OperationTool[] = [
     name: 'subagent_reply',
     description:
       'Sends a message to a sub-agent and returns its reply with the tokens it took, or with mode nonblocking goes on at once. A reply that does not come in time, or was not waited for, comes as mail.',
+    sends: true,
     parameters: subagentReplyArguments,
     summary: (args) => {
       const { subagent_id: id, message } = args as SubagentReplyArguments;

@@ -145,6 +145,7 @@ const sessionsTools: readonly OperationTool[] = [
     name: 'agent_eval',
     description:
       'Waits until a session has finished and returns how it stands, with its answer and the five sections of that. With a message it is sent that first: one that works sees it before its next model call, one that is idle starts to work on it. A time-out is no error: ask again, or go on with something else.',
+    sends: true,
     parameters: agentEvalArguments,
     summary: (args) => {
       const { message, ...session } = args as AgentEvalArguments;

@@ -5,6 +5,10 @@ const SUB_AGENT_TOOLS = Object.values(DIALECT_TOOLS).flatMap(({ operations, read
   ...operations.map(({ name }) => name),
   ...readers,
 ]);
+/** Those of them that send messages. */
+const SENDING_TOOLS = Object.values(DIALECT_TOOLS).flatMap(({ operations }) =>
+  operations.filter(({ sends }) => sends === true).map(({ name }) => name),
+);
 const SHELL = ['shell'];
 /** The tools that are known here; a team's workers may have others. */
 const OWN = new Set([
@@ -51,7 +55,7 @@ const CLAUDE_CODE: ReadonlyMap<string, Counterpart> = new Map(
     webfetch: NONE,
     task: { allows: SUB_AGENT_TOOLS },
     agent: { allows: SUB_AGENT_TOOLS },
-    sendmessage: { allows: [], denies: ['send_input', 'agent_eval', 'subagent_reply'] },
+    sendmessage: { allows: [], denies: SENDING_TOOLS },
     todowrite: { allows: ['update_plan'] },
     todoread: NONE,
     taskcreate: { allows: ['update_plan'] },

@@ -7,7 +7,7 @@ import { tighten } from '../../../activities/roles/tighten.ts';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
 import { offeredTools } from '../../../activities/tools/offered.ts';
-import { CadreError, DIALECT_TOOLS, SPOKEN_DIALECTS } from '../../../protocol/index.ts';
+import { CadreError, DIALECT_TOOLS, DIALECTS } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from '../tools/tool-context.ts';
 
 const COUNTERPARTS: Record<string, string> = {
@@ -102,8 +102,8 @@ test('what is denied is never offered, however it is written', () => {
   );
 });
 
-test.each(SPOKEN_DIALECTS)('whoever is denied Task, or Agent, has no tool of sub-agents: %s', (dialect) => {
-  const { operations, readers } = DIALECT_TOOLS[dialect] ?? { operations: [], readers: [] };
+test.each(DIALECTS)('whoever is denied Task, or Agent, has no tool of sub-agents: %s', (dialect) => {
+  const { operations, readers } = DIALECT_TOOLS[dialect];
   const own = [...operations.map(({ name }) => name), ...readers];
   const offeredOf = (denied: string[]) => {
     const { settings, ...agent } = agentIn({ working_directory: '/', dialect });
@@ -117,6 +117,11 @@ test.each(SPOKEN_DIALECTS)('whoever is denied Task, or Agent, has no tool of sub
   for (const denied of ['Task', 'Agent']) {
     expect(offeredOf([denied]).filter((name) => own.includes(name))).toEqual([]);
   }
+});
+
+test('whoever is denied SendMessage has no tool that sends one, in any dialect', () => {
+  const { role } = parseRole('tester', fileWith({ disallowedTools: ['SendMessage'] }), 'tester.md');
+  expect(role.deny_list).toEqual(expect.arrayContaining(['send_input', 'agent_eval', 'subagent_reply']));
 });
 
 test('a denial takes away the same in any case, and never gives', () => {
