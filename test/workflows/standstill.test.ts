@@ -5,7 +5,7 @@ import { withWorker } from './with-worker.ts';
 const worker = withWorker();
 
 const OPEN_QUEUED = { max_threads: 1, count: 'open', when_full: 'queue' } as const;
-const REFUSED = /The one slot for agents is taken .*open and idle: .*default-1.*close one that is done/;
+const REFUSED = /The one slot for agents is taken .*open and idle: .*default-1.*close one that is done/i;
 
 describe.concurrent('where open agents hold slots, and others queue', () => {
   test('parents that wait lend their slot to those below, down to the leaf, and go on afterwards', async () => {
