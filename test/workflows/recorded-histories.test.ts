@@ -1,12 +1,16 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Connections, connect, disconnect } from './connect.ts';
+import { PATIENCE } from './patience.ts';
 import { notReplayed, type Recorded, recordedHistories } from './recorded-histories.ts';
 import { lives } from './recorded-lives.ts';
 import { call, lines, say } from './script.ts';
 import { ScriptedWorker } from './scripted-worker.ts';
 import { workflowBundle } from './test-bundle.ts';
+
+// Each history takes a moment, and their number grows with every version.
+vi.setConfig({ testTimeout: 180_000 * PATIENCE });
 
 const WHAT_TO_DO =
   'Agents that were started before would stand still with this code. ' +

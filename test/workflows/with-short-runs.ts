@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { ensureServer, stopServer } from '../../server/index.ts';
 import { type Connections, connect, disconnect } from './connect.ts';
+import { PATIENCE } from './patience.ts';
 import { ScriptedWorker } from './scripted-worker.ts';
 import { expectSoundHistories } from './with-worker.ts';
 
@@ -33,16 +34,19 @@ export function withShortRuns(
     const connections = await connect(address);
     place = { home, connections, worker: new ScriptedWorker(connections) };
     await place.worker.run();
-  });
-  afterAll(async () => {
-    if (place === undefined) return;
-    const { home, connections, worker } = place;
-    await worker.stop();
-    if (!forgets) await expectSoundHistories(worker);
-    await disconnect(connections);
-    await stopServer(home);
-    await rm(home, { recursive: true, force: true });
-  }, endMs);
+  }, 120_000 * PATIENCE);
+  afterAll(
+    async () => {
+      if (place === undefined) return;
+      const { home, connections, worker } = place;
+      await worker.stop();
+      if (!forgets) await expectSoundHistories(worker);
+      await disconnect(connections);
+      await stopServer(home);
+      await rm(home, { recursive: true, force: true });
+    },
+    endMs ?? 120_000 * PATIENCE,
+  );
   return () => {
     if (place === undefined) throw new Error('it is not there before the tests');
     return place;
