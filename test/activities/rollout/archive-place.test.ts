@@ -1,5 +1,4 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { namedPlace, requireFree } from '../../../activities/rollout/archive-place.ts';
@@ -12,8 +11,8 @@ let home: string;
 let work: string;
 let outside: string;
 beforeEach(() => {
-  // Not below /tmp, which every command may write to.
-  home = realpathSync(mkdtempSync(join(homedir(), '.cadre-archive-')));
+  // Not below /tmp, which every command may write to, and where the home of a trial may be.
+  home = realpathSync(mkdtempSync('/var/tmp/cadre-archive-'));
   work = join(home, 'work');
   outside = join(home, 'outside');
   for (const folder of [work, outside, join(work, '.git'), join(work, 'state')]) mkdirSync(folder);
