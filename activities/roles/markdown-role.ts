@@ -1,4 +1,4 @@
-import { isNode, parseAllDocuments, parseDocument } from 'yaml';
+import { type Document, isNode, parseAllDocuments } from 'yaml';
 import { brokenRole, lineAt, type RoleSource } from './broken-role.ts';
 
 const FENCED = /^(`{3,}|~{3,})[a-z]*[ \t]*\n([\s\S]*?)(?:\n\1[ \t]*)?$/;
@@ -33,19 +33,19 @@ function unwrap(plain: string): string {
 
 /** @param firstLine the line of the file in which the YAML begins */
 function readYaml(yaml: string, path: string, firstLine: number): Omit<RoleSource, 'body'> {
-  const lineOfOffset = (offset: number): number => firstLine + lineAt(yaml, offset) - 1;
-  const document = parsed(yaml);
-  const problem = document.errors[0];
+  const { text, documents } = parsed(yaml);
+  const [document, second] = documents;
+  const lineOfOffset = (offset: number): number => firstLine + lineAt(text, offset) - 1;
+  const problem = document?.errors[0];
   if (problem !== undefined) {
     throw brokenRole(path, lineOfOffset(problem.pos[0]), `invalid YAML: ${problem.message}`);
   }
-  const [, second] = parseAllDocuments(yaml, OPTIONS);
   if (second !== undefined) {
     const reason = 'a second YAML document begins here; what stands in it would not be read';
-    throw brokenRole(path, lineOfOffset(second.range[0]), reason);
+    throw brokenRole(path, lineOfOffset(second.range?.[0] ?? 0), reason);
   }
-  const values = asPlain(document, path, firstLine);
-  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+  const values = document === undefined ? undefined : asPlain(document, path, firstLine);
+  if (document === undefined || typeof values !== 'object' || values === null || Array.isArray(values)) {
     throw brokenRole(path, firstLine, 'the frontmatter must be a list of keys and values');
   }
   const lineOf = (keys: readonly PropertyKey[]): number => {
@@ -59,17 +59,26 @@ function readYaml(yaml: string, path: string, firstLine: number): Omit<RoleSourc
 }
 
 /** Claude Code writes descriptions with colons and without quotes: where that is no YAML, they are taken as they are. */
-function parsed(yaml: string): ReturnType<typeof parseDocument> {
-  const document = parseDocument(yaml, OPTIONS);
-  if (document.errors.length === 0) return document;
-  const quoted = yaml.replace(PLAIN_DESCRIPTION, (_, key, text) => `${key}${JSON.stringify(text)}`);
-  const repaired = parseDocument(quoted, OPTIONS);
+function parsed(yaml: string): { text: string; documents: readonly Document.Parsed[] } {
+  const asWritten = { text: yaml, documents: documentsIn(yaml) };
+  if (isSound(asWritten.documents)) return asWritten;
+  const text = yaml.replace(PLAIN_DESCRIPTION, (_, key, said) => `${key}${JSON.stringify(said)}`);
+  const documents = documentsIn(text);
   // Errors stand where the file has them.
-  return repaired.errors.length === 0 ? repaired : document;
+  return isSound(documents) ? { text, documents } : asWritten;
+}
+
+function documentsIn(text: string): readonly Document.Parsed[] {
+  const documents = parseAllDocuments(text, OPTIONS);
+  return Array.isArray(documents) ? documents : [];
+}
+
+function isSound(documents: readonly Document.Parsed[]): boolean {
+  return documents.every(({ errors }) => errors.length === 0);
 }
 
 /** Aliases are limited, so that a few lines cannot unfold into gigabytes. */
-function asPlain(document: ReturnType<typeof parseDocument>, path: string, line: number): unknown {
+function asPlain(document: Document.Parsed, path: string, line: number): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {

@@ -72,6 +72,11 @@ test.each([
   expect(role).toMatchObject({ description: read, read_only: true });
 });
 
+test('errors behind such a description stand in their own line', () => {
+  const text = '---\ndescription: Reviews code: "finds" bugs\nmax_steps: x\nmodel: m\n---\nYou test.\n';
+  expect(() => parse(text)).toThrow(/^roles\/tester.md:3: max_steps: /);
+});
+
 test('what is no YAML elsewhere is refused with its line all the same', () => {
   const text = '---\ndescription: a: b\nmodel: c: d\n---\nYou test.\n';
   expect(() => parse(text)).toThrow(/^roles\/tester.md:[23]: invalid YAML/);
