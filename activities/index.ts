@@ -117,7 +117,7 @@ export function createActivities(deps: ActivityDeps) {
     terminate_agents: terminateAgents(deps.client),
     read_snapshot: createReadSnapshot(deps.client, deps.rollouts),
     read_items: createReadItems(deps.client, deps.rollouts),
-    find_closed_agent: createFindClosedAgent(deps.client, deps),
+    find_closed_agent: createFindClosedAgent(deps.client, deps.rollouts),
     find_ended: findEnded(deps.client),
     store_outputs: createStoreOutputs(deps.stateDir),
     write_rollout: createWriteRollout(deps.client, rollouts),

@@ -2,6 +2,7 @@ import {
   type Client,
   QueryNotRegisteredError,
   ServiceError,
+  type WorkflowExecutionDescription,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import {
@@ -15,7 +16,7 @@ import {
 } from '../protocol/index.ts';
 
 /** What nobody answers by then has to be tried again. */
-export const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 30_000;
 
 /** One run of an agent, open or closed. */
 export interface AgentRun {
@@ -63,5 +64,20 @@ export async function queryRun<Answer>(
       `The run ${run_id} of ${agent_id} does not answer the query ${query}: ${String(cause)}`,
       { retryable: true, cause },
     );
+  }
+}
+
+/** The newest execution of an agent; undefined where Temporal keeps none. */
+export async function describeNewest(
+  client: Client,
+  id: AgentId,
+): Promise<WorkflowExecutionDescription | undefined> {
+  try {
+    return await client.withDeadline(Date.now() + DEADLINE_MS, () =>
+      client.workflow.getHandle(id).describe(),
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
   }
 }

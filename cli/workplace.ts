@@ -218,10 +218,7 @@ export class Workplace {
 
   /** Removes what this machine keeps of sessions that the server has forgotten; what others hold is left alone. */
   async prune(): Promise<void> {
-    await this.files.prune(async (record) => {
-      if (!this.#isAtServer(record)) return false;
-      return this.#isGone(record.session_id);
-    });
+    await this.files.prune(async (record) => this.#isAtServer(record) && this.#isGone(record.session_id));
   }
 
   /** Whether this machine has started that session, on the server that this command works with. */

@@ -1,4 +1,4 @@
-import type { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import {
   type AgentId,
   type AgentInput,
@@ -16,7 +16,7 @@ import { checkedContent } from './checked.ts';
 import { translate } from './errors.ts';
 import { itemsOr, lastSeen, sessionSettingsOr } from './left-behind.ts';
 import { lastLife } from './resume.ts';
-import { knownSearchAttributes } from './search-attributes.ts';
+import { searchAttributesNow } from './search-attributes.ts';
 import { startRoot } from './start-workflow.ts';
 import type { ForkOptions } from './types.ts';
 
@@ -44,10 +44,7 @@ export async function startFork(
   const to = itemsCarried(of, await itemsOr(line, rollouts, runId), options.beforeMessage);
   const { settings, identity } = snapshot;
   const session = await sessionSettingsOr(line, rollouts);
-  const search_attributes = await knownSearchAttributes(
-    client.connection as Connection,
-    client.options.namespace,
-  );
+  const search_attributes = await searchAttributesNow(client);
   // What carries nothing along has nothing of that task.
   const task = options.task ?? (content === undefined ? (to === 0 ? '' : identity.task) : plainText(content));
   const start: AgentInput = {

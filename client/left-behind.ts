@@ -1,4 +1,3 @@
-import type { Connection } from '@temporalio/client';
 import {
   CadreError,
   type Item,
@@ -16,7 +15,6 @@ import type { Rollouts } from '../rollout/rollouts.ts';
 import { snapshotOf } from '../rollout/snapshot-of.ts';
 import { AgentLine } from './agent-line.ts';
 import { isMissing } from './is-missing.ts';
-import { knownSearchAttributes } from './search-attributes.ts';
 import { shownItems } from './whole-conversation.ts';
 
 /** Stands for the status of an execution that is no more. */
@@ -65,7 +63,7 @@ export async function snapshotOr(
 ): Promise<SnapshotPage> {
   return orLeft(asked, rollouts, line, async (rollout) => {
     const agent = agentOfRun(rollout, line, runId);
-    return agent === undefined ? undefined : snapshotOf(agent, await searchAttributes(line));
+    return agent === undefined ? undefined : snapshotOf(agent);
   });
 }
 
@@ -83,11 +81,7 @@ export function itemsOr(line: AgentLine, rollouts: Rollouts | undefined, runId: 
 export function sessionSettingsOr(line: AgentLine, rollouts: Rollouts | undefined): Promise<SessionSettings> {
   const root: SessionId = sessionOf(line.id);
   const asked = new AgentLine(line.client, root).query<SessionSettings>(QUERIES.session);
-  return orLeft(asked, rollouts, line, async (rollout) => {
-    const session = rollout.agent(root)?.session;
-    if (session === undefined) return undefined;
-    return { ...session, search_attributes: await searchAttributes(line) } as SessionSettings;
-  });
+  return orLeft(asked, rollouts, line, async (rollout) => rollout.agent(root)?.session);
 }
 
 /** @throws what was answered, where no rollout has it either */
@@ -111,8 +105,4 @@ async function orLeft<T>(
 function agentOfRun(rollout: Rollout, line: AgentLine, runId: string): RolloutAgent | undefined {
   const agent = rollout.agent(line.id);
   return agent?.run_id === runId ? agent : undefined;
-}
-
-function searchAttributes({ client: { connection, options } }: AgentLine): Promise<string[]> {
-  return knownSearchAttributes(connection as Connection, options.namespace);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, type Connection, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import {
   type AgentId,
   type AgentInput,
@@ -21,7 +21,7 @@ import { translate } from './errors.ts';
 import { GONE, type LastSeen, lastSeen, snapshotOr } from './left-behind.ts';
 import { operate } from './operate.ts';
 import { refusalIn } from './refusal.ts';
-import { knownSearchAttributes } from './search-attributes.ts';
+import { searchAttributesNow } from './search-attributes.ts';
 import { startRoot } from './start-workflow.ts';
 import type { ResumeOptions } from './types.ts';
 
@@ -107,8 +107,7 @@ async function bringRootBack(
   if (isStillThere(status.name)) return { resumed: [], not_resumed: [] };
   const { runId, snapshot, reports } = await lastLife(line, newest, rollouts);
   const { settings, session, note, open_children: children } = snapshot;
-  // Those of today: what has gone since would keep it from being started, what has come is of use.
-  const known = await knownSearchAttributes(client.connection as Connection, client.options.namespace);
+  const known = await searchAttributesNow(client);
   const input: AgentInput = {
     identity: { ...snapshot.identity, search_attributes: known },
     settings,

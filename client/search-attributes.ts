@@ -1,4 +1,4 @@
-import { type Connection, isGrpcServiceError } from '@temporalio/client';
+import { type Client, type Connection, isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { CadreError, SEARCH_ATTRIBUTES } from '../protocol/index.ts';
 import { translate } from './errors.ts';
@@ -29,6 +29,11 @@ export async function knownSearchAttributes(connection: Connection, namespace: s
     if (isGrpcServiceError(error) && MAY_NOT_ASK.has(error.code)) return [];
     throw translate(error);
   }
+}
+
+/** The same of the namespace that a client works in, now: what has gone since an agent began would keep it from starting. */
+export function searchAttributesNow({ connection, options }: Client): Promise<string[]> {
+  return knownSearchAttributes(connection as Connection, options.namespace);
 }
 
 /**

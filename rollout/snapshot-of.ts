@@ -1,19 +1,10 @@
-import type { AgentIdentity, RolloutAgent, SessionSettings, SnapshotPage } from '../protocol/index.ts';
+import type { RolloutAgent, SnapshotPage } from '../protocol/index.ts';
 
-/**
- * An agent of a rollout as its `snapshot` would show it, without items.
- *
- * @param known the search attributes that the namespace knows: another one would fail the agent for ever
- */
-export function snapshotOf(agent: RolloutAgent, known: readonly string[]): SnapshotPage {
-  const { type: _, run_id: _run, items: total, session, ...snapshot } = agent;
-  const identity: AgentIdentity = { ...(agent.identity as AgentIdentity), search_attributes: [...known] };
+/** An agent of a rollout as its `snapshot` would show it, without items: also with the search attributes of then. */
+export function snapshotOf(agent: RolloutAgent): SnapshotPage {
+  const { type: _, run_id: _run, items: total, ...snapshot } = agent;
   return {
     ...snapshot,
-    identity,
-    ...(session === undefined
-      ? {}
-      : { session: { ...session, search_attributes: [...known] } as SessionSettings }),
     page: { items: [], from: 0, total, compacted: 0 },
   } as SnapshotPage;
 }

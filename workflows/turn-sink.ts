@@ -4,7 +4,7 @@ import type { AgentState } from './agent-state.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
 
 /** A turn that has ended, for whoever watches the worker: numbers and names, no text of the conversation. */
-export interface EndedTurn {
+export interface TurnRecord {
   agent_id: AgentId;
   session_id: SessionId;
   parent_id?: AgentId;
@@ -25,7 +25,7 @@ export interface EndedTurn {
 }
 
 export interface TurnSinks extends Sinks {
-  cadre: { turnEnded(turn: EndedTurn): void };
+  cadre: { turnEnded(turn: TurnRecord): void };
 }
 
 const { cadre } = proxySinks<TurnSinks>();

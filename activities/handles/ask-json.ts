@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
 import { CadreError } from '../../protocol/index.ts';
 import type { HandleContent } from './handle-content.ts';
-import type { JsonAnswer, JsonTask } from './json-task.ts';
+import type { JsonAnswer, JsonQuestion, JsonTask } from './json-task.ts';
 
 /** JSON of more bytes is not parsed: what is made of it in memory may be 30 times as large. */
 export const JSON_BYTES_MAX = 8 * 1024 * 1024;
@@ -16,8 +16,6 @@ const THREAD = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './json-thread.ts' : './json-thread.js', import.meta.url),
 );
 const limited = pLimit(AT_ONCE);
-
-export type JsonQuestion = { do: 'query'; path: string; most: number } | { do: 'shape' };
 
 /**
  * Parses JSON and looks into it, in a thread of its own: however it is nested and whatever the path asks for, the

@@ -1,10 +1,8 @@
 /** What is asked of the thread that parses JSON. */
-export type JsonTask = {
-  isJsonLines: boolean;
-} /** `most`: more of the matches than this, as length of a string, is not looked at. */ & (
-  | { do: 'query'; path: string; most: number }
-  | { do: 'shape' }
-);
+export type JsonTask = JsonQuestion & { isJsonLines: boolean };
+
+/** `most`: more of the matches than this, as length of a string, is not looked at. */
+export type JsonQuestion = { do: 'query'; path: string; most: number } | { do: 'shape' };
 
 export type JsonAnswer =
   /** `lines`: the values that match, each as a line of JSON; the last one may be cut. `isCounted`: all are. */

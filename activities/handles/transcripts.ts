@@ -1,4 +1,4 @@
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import {
   type AgentId,
   CadreError,
@@ -10,7 +10,7 @@ import {
   WORKFLOW_TYPE,
 } from '../../protocol/index.ts';
 import type { Rollouts } from '../../rollout/rollouts.ts';
-import { DEADLINE_MS, queryRun } from '../query-run.ts';
+import { describeNewest, queryRun } from '../query-run.ts';
 import { orFromRollout } from '../restore/past-in-rollout.ts';
 
 /** Reads the conversation of an agent as its model is shown it now, or was at its end. */
@@ -46,12 +46,7 @@ export function transcriptReader(client: Client, rollouts?: Rollouts): ReadTrans
 }
 
 async function newestRun(client: Client, id: AgentId, rollouts: Rollouts | undefined): Promise<string> {
-  const found = await client
-    .withDeadline(Date.now() + DEADLINE_MS, () => client.workflow.getHandle(id).describe())
-    .catch((error: unknown) => {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw error;
-    });
+  const found = await describeNewest(client, id);
   if (found?.type === WORKFLOW_TYPE) return found.runId;
   const left = found === undefined ? (await rollouts?.find(sessionOf(id)))?.agent(id) : undefined;
   if (left !== undefined) return left.run_id;

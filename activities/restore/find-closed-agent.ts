@@ -1,4 +1,4 @@
-import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import {
   type AgentId,
   CadreError,
@@ -6,8 +6,6 @@ import {
   type ClosedAgentRequest,
   findLastLife,
   QUERIES,
-  type SessionId,
-  type SessionSettings,
   type SnapshotPage,
   sessionOf,
   WORKFLOW_TYPE,
@@ -16,14 +14,8 @@ import { isStillThere } from '../../protocol/lives.ts';
 import type { Rollouts } from '../../rollout/rollouts.ts';
 import { snapshotOf } from '../../rollout/snapshot-of.ts';
 import { toFailure } from '../model/model-error.ts';
-import { DEADLINE_MS, queryRun } from '../query-run.ts';
+import { describeNewest, queryRun } from '../query-run.ts';
 import { orFromRollout } from './past-in-rollout.ts';
-
-/** What else than Temporal knows of agents that have closed. */
-export interface Past {
-  rollouts: Rollouts;
-  readSession(session: SessionId): Promise<SessionSettings>;
-}
 
 /**
  * The `find_closed_agent` activity: what is needed to start a closed agent again, from its newest run; also one that
@@ -31,19 +23,16 @@ export interface Past {
  */
 export function createFindClosedAgent(
   client: Client,
-  past?: Past,
+  rollouts?: Rollouts,
 ): (request: ClosedAgentRequest) => Promise<ClosedAgentAnswer> {
   return async ({ agent_id: id }) => {
     try {
-      const newest = await newestClosedRun(client, id, past?.rollouts);
+      const newest = await newestClosedRun(client, id, rollouts);
       // The items are read later, by whoever is started; this asks for none.
       const { runId, snapshot, reports } = await findLastLife(newest, (run_id) => {
         const run = { agent_id: id, run_id };
         const asked = queryRun<SnapshotPage>(client, run, QUERIES.snapshot, { from: 0, to: 0 });
-        return orFromRollout(past?.rollouts, run, asked, async (_, agent) => {
-          const session = await past?.readSession(sessionOf(id));
-          return snapshotOf(agent, session?.search_attributes ?? []);
-        });
+        return orFromRollout(rollouts, run, asked, async (_, agent) => snapshotOf(agent));
       });
       const { identity, settings, status, closed, note, open_children } = snapshot;
       return {
@@ -69,7 +58,7 @@ export function createFindClosedAgent(
 class StillOpen extends CadreError {}
 
 async function newestClosedRun(client: Client, id: AgentId, rollouts: Rollouts | undefined): Promise<string> {
-  const found = await describe(client, id);
+  const found = await describeNewest(client, id);
   const left = found === undefined ? (await rollouts?.find(sessionOf(id)))?.agent(id) : undefined;
   if (left !== undefined) return left.run_id;
   if (found === undefined || found.type !== WORKFLOW_TYPE) {
@@ -87,15 +76,4 @@ async function newestClosedRun(client: Client, id: AgentId, rollouts: Rollouts |
     });
   }
   return found.runId;
-}
-
-async function describe(client: Client, id: AgentId): Promise<WorkflowExecutionDescription | undefined> {
-  try {
-    return await client.withDeadline(Date.now() + DEADLINE_MS, () =>
-      client.workflow.getHandle(id).describe(),
-    );
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
 }

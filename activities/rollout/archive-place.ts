@@ -20,7 +20,7 @@ function archiveName(agent: AgentId): string {
   return `${agent.replaceAll('/', '~')}.jsonl`;
 }
 
-/** Where Cadre itself keeps archives: the next name that is free, unless `isSame` says that one of them is this one. */
+/** Where Cadre itself keeps the archives of an agent: a name for each try, since others may be taken. */
 export function usualPlace(folder: string, agent: AgentId): (attempt: number) => ArchivePlace {
   const name = archiveName(agent);
   return (attempt) => {

@@ -10,7 +10,7 @@ import { eventLine } from '../render/event-line.ts';
 import { retryLine } from '../render/retry-line.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import type { Serving } from '../serving/serving.ts';
-import { GO_ON, tellIfUnserved, whoGoesOn } from '../serving/tell-if-unserved.ts';
+import { tellIfUnserved, whoGoesOn } from '../serving/tell-if-unserved.ts';
 import { standstillLine } from '../serving/tell-standstill.ts';
 import type { Workplace } from '../workplace.ts';
 import { LiveTree } from './live-tree.ts';
@@ -18,8 +18,6 @@ import { Person } from './person.ts';
 import { SessionFeed } from './session-feed.ts';
 import { onSignals } from './signals.ts';
 
-/** Who leaves waits no longer to be told who goes on. */
-const LOOK_MS = 3_000;
 const UNSERVED_MS = 2_000;
 
 export interface FollowOptions {
@@ -197,9 +195,7 @@ async function leave(
     await worker.serving();
   } else await serving?.stop();
   const works = isQueued
-    ? await Promise.race([whoGoesOn(place, session), sleep(LOOK_MS, GO_ON, { ref: false })]).catch(
-        () => GO_ON,
-      )
+    ? await whoGoesOn(place, session)
     : background
       ? 'a worker in the background goes on'
       : 'nobody works for it now, and it keeps what it has';

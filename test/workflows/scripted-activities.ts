@@ -141,8 +141,7 @@ export function scriptedActivities(plays: Plays, client: Client) {
     find_closed_agent: async (request: ClosedAgentRequest): Promise<ClosedAgentAnswer> => {
       await pastOf(request)?.sought;
       const { rollouts } = playOf(sessionOf(request.agent_id));
-      const past = rollouts && { rollouts, readSession: readSession(client) };
-      if (pastOf(request)?.gone !== 'before') return createFindClosedAgent(client, past)(request);
+      if (pastOf(request)?.gone !== 'before') return createFindClosedAgent(client, rollouts)(request);
       const message = `There is no agent ${request.agent_id}, or Temporal keeps it no longer.`;
       return { ok: false, error: { code: 'agent_not_found', message } };
     },

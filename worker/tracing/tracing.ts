@@ -1,6 +1,6 @@
 import type { InjectedSinks, WorkerOptions as SdkWorkerOptions } from '@temporalio/worker';
 import type { ActivityWatcher } from '../../activities/index.ts';
-import type { EndedTurn, TurnSinks } from '../../workflows/turn-sink.ts';
+import type { TurnRecord, TurnSinks } from '../../workflows/turn-sink.ts';
 
 /** Where the spans of a worker go. */
 export interface Tracing {
@@ -39,7 +39,7 @@ export async function startTracing(environment: Environment, warn: (line: string
 }
 
 /** There is always one: the SDK complains of a sink that nobody has registered. */
-function sinkOf(turnEnded: (turn: EndedTurn) => void): InjectedSinks<TurnSinks> {
+function sinkOf(turnEnded: (turn: TurnRecord) => void): InjectedSinks<TurnSinks> {
   return { cadre: { turnEnded: { fn: (_info, turn) => turnEnded(turn), callDuringReplay: false } } };
 }
 

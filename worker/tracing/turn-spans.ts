@@ -1,10 +1,10 @@
 import { ROOT_CONTEXT, SpanStatusCode, type Tracer } from '@opentelemetry/api';
-import type { EndedTurn } from '../../workflows/turn-sink.ts';
+import type { TurnRecord } from '../../workflows/turn-sink.ts';
 import { idsCanBeChosen, traceIdOf, turnSpanId, withIds } from './span-ids.ts';
 import { attributesOf, inTurn, settingsAttributes, usageAttributes } from './spans.ts';
 
 /** Writes the span of a turn: below that of the turn of the parent which has spawned the agent. */
-export function writeTurnSpan(tracer: Tracer, turn: EndedTurn): void {
+export function writeTurnSpan(tracer: Tracer, turn: TurnRecord): void {
   const { agent_id, session_id, parent_id, parent_turn } = turn;
   const ids = { traceId: traceIdOf(session_id), spanId: turnSpanId(agent_id, turn.turn) };
   const span = withIds(ids, () =>

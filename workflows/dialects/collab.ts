@@ -1,6 +1,5 @@
 import type {
   CloseAgentArguments,
-  ContentPart,
   ListActiveAgentsArguments,
   ResumeAgentArguments,
   SendInputArguments,
@@ -15,6 +14,7 @@ import { resume } from '../operations/resume.ts';
 import { send } from '../operations/send.ts';
 import { spawn } from '../operations/spawn.ts';
 import { wait } from '../operations/wait.ts';
+import { contentOf } from './content.ts';
 import type { Dialect, DialectTool } from './dialect.ts';
 
 const tools: Record<string, DialectTool> = {
@@ -22,7 +22,7 @@ const tools: Record<string, DialectTool> = {
     const args = raw as SpawnAgentArguments;
     const { id, itemsCarried } = await spawn(agent, {
       callId,
-      content: contentOf(args),
+      content: contentOf(args.message, args.items) ?? [],
       role: args.agent_type,
       persona: args.agent_name,
       model: args.model,
@@ -40,7 +40,12 @@ const tools: Record<string, DialectTool> = {
 
   send_input: async (agent, callId, raw) => {
     const args = raw as SendInputArguments;
-    return send(agent, { callId, to: args.id, content: contentOf(args), interrupt: args.interrupt });
+    return send(agent, {
+      callId,
+      to: args.id,
+      content: contentOf(args.message, args.items) ?? [],
+      interrupt: args.interrupt,
+    });
   },
 
   wait: async (agent, callId, raw) => {
@@ -76,7 +81,3 @@ const tools: Record<string, DialectTool> = {
 
 /** The collab vocabulary. */
 export const collab: Dialect = { tools, sideBySide: ['spawn_agent'] };
-
-function contentOf(args: { message?: string | undefined; items?: ContentPart[] | undefined }): ContentPart[] {
-  return args.items ?? [{ type: 'text', text: args.message ?? '' }];
-}

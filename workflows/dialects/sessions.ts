@@ -2,7 +2,6 @@ import type {
   AgentCloseArguments,
   AgentEvalArguments,
   AgentOpenArguments,
-  ContentPart,
   SessionProjection,
 } from '../../protocol/index.ts';
 import { isFinal, type WireStatus } from '../../protocol/status.ts';
@@ -10,6 +9,7 @@ import { close } from '../operations/close.ts';
 import { evaluate } from '../operations/evaluate.ts';
 import { resolveAgent } from '../operations/resolve.ts';
 import { spawn } from '../operations/spawn.ts';
+import { contentOf } from './content.ts';
 import type { Dialect, DialectTool } from './dialect.ts';
 import { inWordsOf } from './own-words.ts';
 import { projectionOf } from './session-projection.ts';
@@ -80,10 +80,6 @@ export const sessions: Dialect = {
 
 function whomOf({ name, agent_id: id }: AgentCloseArguments): string {
   return name ?? id ?? '';
-}
-
-function contentOf(text: string | undefined, items: ContentPart[] | undefined): ContentPart[] | undefined {
-  return items ?? (text === undefined ? undefined : [{ type: 'text', text }]);
 }
 
 function wordOf(status: WireStatus): SessionProjection['status'] {

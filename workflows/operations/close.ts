@@ -9,7 +9,7 @@ import { viewsOf } from './list.ts';
 import { requireBelow } from './ownership.ts';
 import { resolveAgent } from './resolve.ts';
 import { releaseBelow, releaseSlot, suspectEnded } from './slot.ts';
-import { takeAnswers } from './take-answers.ts';
+import { lose } from './take-answers.ts';
 import { uncut } from './uncut.ts';
 
 /** Who does not acknowledge within this time is terminated; a killed worker needs 10 to 15 s to come back. */
@@ -192,8 +192,7 @@ async function inGoodTime(
 }
 
 function markLost(agent: AgentState, id: AgentId, status: Status, message: string): void {
-  agent.children.lost(id, status, message);
-  takeAnswers(agent, id);
+  lose(agent, id, status, message);
   if (agent.closing === undefined) agent.warn(`agent ${id} was ${message}`);
 }
 

@@ -12,7 +12,7 @@ import type { AgentState } from '../agent-state.ts';
 import { announce, emitStatus } from '../announce.ts';
 import { OUTSIDE } from '../standing.ts';
 import { releaseBelow, releaseSlot } from './slot.ts';
-import { takeAnswers } from './take-answers.ts';
+import { lose } from './take-answers.ts';
 
 /**
  * An agent whose workflow fails, or that somebody terminates, reports nothing any more; the server tells the run that
@@ -43,8 +43,7 @@ export function takeForLost(agent: AgentState, id: AgentId, life: number, reason
   // One that was resumed for another agent, its parent, hears of it from the root.
   if (known?.isChild === true) {
     if (known.closed || (agent.children.life(id) ?? 0) > life) return;
-    agent.children.lost(id, 'errored', reason);
-    takeAnswers(agent, id);
+    lose(agent, id, 'errored', reason);
     announce(agent, known, { turn: known.turn, status: 'errored', message: reason, duration_ms: 0 });
     emitStatus(agent, id, 'errored', reason);
   }

@@ -1,4 +1,4 @@
-import type { ApprovalNeed, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
+import type { AgentSettings, ApprovalNeed, RoleAnswer, RoleRequest } from '../../protocol/index.ts';
 import { resolveRole } from '../activity-calls.ts';
 import type { AgentState } from '../agent-state.ts';
 import { askApproval, missApproval } from './approval.ts';
@@ -44,15 +44,26 @@ export async function effectiveSettings(
     const deepest = agent.identity.depth + 1 + request.maxLevelsBelow;
     limits.max_depth = Math.min(limits.max_depth, deepest);
   }
-  const { presented: __, task_in_instructions: ___, result_sections: ____, scoped: _____, ...own } = settings;
-  const task = request.taskInInstructions === true ? { task_in_instructions: true } : {};
-  const sections = request.resultSections === true ? { result_sections: true } : {};
-  const presented = request.forkContext === true ? { presented: presentedBy(agent) } : {};
-  const told = {
+  const own = {
+    ...(request.taskInInstructions === true ? { task_in_instructions: true } : {}),
+    ...(request.resultSections === true ? { result_sections: true } : {}),
     ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
     ...(request.opened === true ? { scoped: true } : {}),
+    ...(request.forkContext === true ? { presented: presentedBy(agent) } : {}),
   };
-  return { settings: { ...own, limits, ...task, ...sections, ...told, ...presented }, ...role };
+  return { settings: { ...inheritable(settings), limits, ...own }, ...role };
+}
+
+/** Without what holds for the agent alone that has it. */
+function inheritable(settings: AgentSettings): AgentSettings {
+  const {
+    presented: _presented,
+    task_in_instructions: _task,
+    result_sections: _sections,
+    scoped: _scoped,
+    ...inherited
+  } = settings;
+  return inherited;
 }
 
 /** Asks a person where the call needs it, and what the role makes of it then. */

@@ -6,6 +6,7 @@ import type { Order } from '../order.ts';
 import { OUTSIDE } from '../standing.ts';
 import { requireBelow } from './ownership.ts';
 import { releaseSlot } from './slot.ts';
+import { lose } from './take-answers.ts';
 
 /**
  * Stops the running turn, or the one that is about to begin, and by default those of all agents below; an idle agent
@@ -43,6 +44,6 @@ export async function interruptBelow(agent: AgentState, id: AgentId): Promise<vo
   const payload: Interrupt = { reason: `interrupted by ${agent.id}`.slice(0, REASON_MAX) };
   if (await agent.outbox.send(id, SIGNALS.interrupt, payload)) return;
   const life = agent.children.life(id);
-  agent.children.lost(id, 'errored', OUTSIDE);
+  lose(agent, id, 'errored', OUTSIDE);
   if (life !== undefined) releaseSlot(agent, id, life);
 }

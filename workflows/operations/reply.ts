@@ -9,6 +9,7 @@ import { Refused } from './refused.ts';
 import { resolveAgent } from './resolve.ts';
 import { send } from './send.ts';
 import { lendingSlot } from './slot.ts';
+import { endOfWait } from './wait.ts';
 
 export interface ReplyRequest {
   callId: string;
@@ -78,9 +79,7 @@ async function newWait(
   request: ReplyRequest & { timeoutMs: number | undefined },
 ): Promise<Waited> {
   const { to, mailId } = await begin(agent, request);
-  const { wait_min_ms: least, wait_max_ms: most, wait_default_ms: usual } = agent.settings.limits;
-  const timeout = Math.min(Math.max(request.timeoutMs ?? usual, least), most);
-  return { ids: [to], unknown: [], until: Date.now() + timeout, mail: mailId };
+  return { ids: [to], unknown: [], until: endOfWait(agent, request.timeoutMs), mail: mailId };
 }
 
 async function begin(

@@ -8,7 +8,7 @@ import { requireBelow } from './ownership.ts';
 import { Refused } from './refused.ts';
 import { needsSlot, resolveAgent } from './resolve.ts';
 import { releaseSlot, reserveFor } from './slot.ts';
-import { takeAnswers } from './take-answers.ts';
+import { lose } from './take-answers.ts';
 import { LeftBehind, uncut } from './uncut.ts';
 
 export interface SendRequest {
@@ -87,8 +87,7 @@ async function reserveAndSend(agent: AgentState, receiver: AgentId, request: Sen
   if (!reached) {
     agent.mailbox.forget(id);
     const life = agent.children.life(receiver);
-    agent.children.lost(receiver, 'errored', OUTSIDE);
-    takeAnswers(agent, receiver);
+    lose(agent, receiver, 'errored', OUTSIDE);
     if (reserves || life !== undefined) releaseSlot(agent, receiver, life);
     throw closed(receiver);
   }

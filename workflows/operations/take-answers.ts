@@ -1,4 +1,4 @@
-import type { AgentId, ToldEnd } from '../../protocol/index.ts';
+import type { AgentId, Status, ToldEnd } from '../../protocol/index.ts';
 import type { AgentState } from '../agent-state.ts';
 import { type Known, reasonOf, wasEnded } from '../known.ts';
 import type { Answer } from '../mailbox.ts';
@@ -20,6 +20,12 @@ export function takeAnswers(agent: AgentState, id: AgentId, ended?: ToldEnd): vo
   // One that was turned away never makes a turn.
   else if (agent.children.hasSettled(id))
     mailbox.answer(id, isTaken, noAnswer(known, 'it was not taken'), now);
+}
+
+/** Takes an agent for closed that can say nothing any more; what was sent to it has no other answer than that. */
+export function lose(agent: AgentState, id: AgentId, status: Status, message: string): void {
+  agent.children.lost(id, status, message);
+  takeAnswers(agent, id);
 }
 
 function answerOf({ status, message, turn, usage }: ToldEnd): Answer {

@@ -75,6 +75,12 @@ async function waitFor(
   return { status, ...outcome };
 }
 
+/** Until when a wait lasts, whatever it was asked for: within the limits of the session. */
+export function endOfWait({ settings }: AgentState, timeoutMs: number | undefined): number {
+  const { wait_min_ms: least, wait_max_ms: most, wait_default_ms: usual } = settings.limits;
+  return Date.now() + Math.min(Math.max(timeoutMs ?? usual, least), most);
+}
+
 /** Whom to wait for, and until when. */
 async function newWait(agent: AgentState, { ids: references, timeoutMs }: WaitRequest): Promise<Waited> {
   const watch = agent.nextId('requests');
@@ -83,10 +89,8 @@ async function newWait(agent: AgentState, { ids: references, timeoutMs }: WaitRe
     unwatch(agent, watch);
     throw error;
   });
-  const { wait_min_ms: least, wait_max_ms: most, wait_default_ms: usual } = agent.settings.limits;
-  const timeout = Math.min(Math.max(timeoutMs ?? usual, least), most);
   const isWatched = ids.some((id) => agent.children.get(id)?.isChild !== true);
-  return { ids, unknown, until: Date.now() + timeout, ...(isWatched ? { watch } : {}) };
+  return { ids, unknown, until: endOfWait(agent, timeoutMs), ...(isWatched ? { watch } : {}) };
 }
 
 async function whom(
