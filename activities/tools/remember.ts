@@ -1,5 +1,6 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { CadreError, filterEnvironment } from '../../protocol/index.ts';
 import { defineTool } from './define-tool.ts';
@@ -8,6 +9,8 @@ const MOST_NOTE = 1_000;
 const MOST_FILE_BYTES = 1024 * 1024;
 /** A value that is shorter is no key, and would be found in any text. */
 const LEAST_SECRET = 8;
+/** A file that has not grown for this long is written to by nobody. */
+const STILL_MS = 100;
 
 /** Takes no approval: it writes to no file but the one that the person has named. */
 export const remember = defineTool({
@@ -54,18 +57,22 @@ async function append(path: string, line: string): Promise<void> {
         hint: `Nothing was noted. Tell the person: what is out of date has to be taken out, ${MOST_FILE_BYTES} bytes are the most.`,
       });
     }
-    await file.writeFile((await endsWithinLine(file, stats.size)) ? `\n${line}` : line);
+    await file.writeFile((await endsWithinLine(file)) ? `\n${line}` : line);
     await file.datasync();
   } finally {
     await file.close();
   }
 }
 
-/** As an editor may leave it. */
-async function endsWithinLine(file: Awaited<ReturnType<typeof open>>, size: number): Promise<boolean> {
-  if (size === 0) return false;
-  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
-  return buffer[0] !== 0x0a;
+/** As an editor may leave it. A file that still grows does not count: what another process adds appears page by page. */
+async function endsWithinLine(file: Awaited<ReturnType<typeof open>>): Promise<boolean> {
+  for (let before = -1; ; await sleep(STILL_MS)) {
+    const { size } = await file.stat();
+    if (size === 0) return false;
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+    if (buffer[0] === 0x0a || size === before) return buffer[0] !== 0x0a;
+    before = size;
+  }
 }
 
 function oneLine(note: string): string {
