@@ -1,3 +1,4 @@
+import { patched } from '@temporalio/workflow';
 import { refusalOutput } from '../protocol/errors.ts';
 import type { ApprovalNeed, PlannedCall, ToolAnswer, ToolCall, ToolOutput } from '../protocol/index.ts';
 import { callTool, problemOf } from './activity-calls.ts';
@@ -11,6 +12,8 @@ import { unwatch } from './operations/resolve.ts';
 import { MovesOn, type StepUnderWay } from './step-under-way.ts';
 import type { Stoppable } from './stoppable.ts';
 
+/** A call that waited in an earlier run, and is stopped before it goes on in this one, tells its end. */
+const PARKED_CALLS_END = 'parked-calls-end';
 /** How much of an output stands in an event. */
 const OUTPUT_SHOWN = 2_000;
 
@@ -42,7 +45,7 @@ async function runOfStep(
   plan: PlannedCall,
 ): Promise<'done' | 'moves_on'> {
   const { call_id: id } = plan;
-  if (running.stopReason !== undefined) {
+  if (running.stopReason !== undefined && !tellsItsEnd(step, id)) {
     const { approval, wait } = step.parked(id) ?? {};
     if (approval !== undefined) takeBack(agent, approval);
     if (wait?.watch !== undefined) unwatch(agent, wait.watch);
@@ -58,6 +61,14 @@ async function runOfStep(
     step.end(id, undefined);
     return 'moves_on';
   }
+}
+
+/**
+ * One that waited in an earlier run has been told of, by its own event and by that of what it waits for: it begins once
+ * more, is stopped where it waits, and tells its end.
+ */
+function tellsItsEnd(step: StepUnderWay, id: string): boolean {
+  return step.parked(id) !== undefined && patched(PARKED_CALLS_END);
 }
 
 /** Neighbours that may run side by side, together. */

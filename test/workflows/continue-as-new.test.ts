@@ -874,6 +874,39 @@ describe.concurrent('an agent whose tool calls only wait', () => {
     expect(done).toEqual([]);
   });
 
+  test('tells the end of what it waited for also when it is interrupted just as it moves to a new run', async () => {
+    const sessions = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        own().worker.start({
+          script: lines({
+            root: [
+              { calls: [{ name: 'subagent_run', args: { name: 'writer', task: 'x' } }] },
+              say('afterwards'),
+            ],
+            'writer-1': [never],
+          }),
+        }),
+      ),
+    );
+    await Promise.all(
+      sessions.map(async (session, n) => {
+        await session.until('writer-1', ({ waiting_for }) => waiting_for === 'model');
+        const root = session.agent();
+        const events = async () => Number((await root.describe()).historyLength);
+        while ((await events()) < EVENTS - 8 + n) await root.signal('interrupt', { reason: 5 });
+        await root.signal('interrupt', { reason: 'enough' });
+      }),
+    );
+    for (const session of sessions) {
+      expect(await session.untilFinal()).toMatchObject({ status: 'interrupted', message: 'enough' });
+      const types = (await session.events()).map(({ type }) => type);
+      const count = (wanted: string) => types.filter((type) => type === wanted).length;
+      expect([count('tool.begin'), count('tool.end')]).toEqual([1, 1]);
+      expect([count('subagent.start'), count('subagent.end')]).toEqual([1, 1]);
+      expect(outputs(await session.items(), 'subagent_run')).toHaveLength(1);
+    }
+  });
+
   test('waits no longer than it would have in one run', async () => {
     const session = await own().worker.start({
       script: lines({
