@@ -112,6 +112,7 @@ export function createActivities(deps: ActivityDeps) {
       sessions,
       rolloutPath: (session) => rollouts?.pathToWrite(session),
       memory: deps.memory,
+      ownTools: new Set(tools.map(({ name }) => name)),
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),

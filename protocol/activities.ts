@@ -148,6 +148,8 @@ export type RoleAnswer =
       text?: string;
       /** Where the rollout of the session goes when it closes; absent where none is written. */
       rollout_path?: string;
+      /** What was asked for and is not there, of what the agent can do without. */
+      notices?: string[];
     }
   | { ok: false; error: ErrorBody; needs_approval?: ApprovalNeed };
 

@@ -29,6 +29,11 @@ const OWN = new Set([
 /** Of these, those that do not come with Cadre yet, but for names of the shell, which mean the one that there is. */
 export const TO_COME: ReadonlySet<string> = new Set(['apply_patch', 'view_image', 'web_search']);
 
+/** Whether it is the name of a tool that every worker has. */
+export function isOfCadre(name: string): boolean {
+  return OWN.has(name) && !TO_COME.has(name);
+}
+
 interface Counterpart {
   /** What stands for it where it is allowed; none where that would allow more. */
   allows: readonly string[];

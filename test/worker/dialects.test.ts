@@ -68,7 +68,7 @@ test('sessions are opened beside agents of another dialect; how one hands back i
           prompt: 'b',
           type: 'Caller',
           name: 'one',
-          allowed_tools: ['spawn_agent', 'wait'],
+          allowed_tools: ['spawn_agent', 'wait', 'WebFetch'],
         }),
         call('agent_eval', { name: 'one' }),
         call('agent_close', { name: 'one' }),
@@ -88,6 +88,11 @@ test('sessions are opened beside agents of another dialect; how one hands back i
   expect(tools('opener-1')).toEqual(expect.arrayContaining(SESSIONS));
   expect(tools('opener-1')).not.toContain('spawn_agent');
   expect([...tools('opener-1/one')].sort()).toEqual(['spawn_agent', 'wait']);
+  const warnings: unknown[] = [];
+  for await (const event of session.agent('opener-1').events({ follow: false })) {
+    if (event.type === 'warning') warnings.push(event.text);
+  }
+  expect(warnings).toEqual([expect.stringMatching(/\/opener-1\/one: .*no tool here: "WebFetch"$/)]);
   const opener = await session.items('opener-1');
   expect(lastOutput(opener, 'spawn_agent')).toMatchObject({ error: { code: 'unknown_tool' } });
   expect(lastOutput(opener, 'agent_eval')).toMatchObject({ type: 'caller', contract: 'ok', message: report });

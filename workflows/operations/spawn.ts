@@ -92,7 +92,7 @@ async function start(
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
-  const { settings, rollout_path: rolloutPath, ...role } = await effectiveSettings(agent, request);
+  const { settings, rollout_path: rolloutPath, notices, ...role } = await effectiveSettings(agent, request);
   request.onRole?.(settings.role);
   // Numbers follow the calls of an answer, whichever of their roles is read first.
   await agent.spawnLine.turnOf(request.callId);
@@ -137,6 +137,7 @@ async function start(
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
     tell(id, settings);
+    for (const notice of notices ?? []) agent.warn(`${id}: ${notice}`);
     return {
       id,
       settings,
