@@ -33,6 +33,10 @@ const TOOLS: readonly Saying[] = [
     of: ['shell'],
   },
   {
+    says: 'apply_patch is how files are changed: what it cannot do whole it does not do at all.',
+    of: ['apply_patch'],
+  },
+  {
     says: "A failed call tells what went wrong; change something before you try again. Long outputs are cut in the middle, so ask for the part you need. When a tool's outcome is said to be unknown, look at what is there before you repeat anything with effects.",
   },
   {

@@ -10,7 +10,7 @@ export interface Bubblewrap {
 }
 
 /** Inside a writable root these stay as they are: what is in them decides what runs later, outside the sandbox. */
-const PROTECTED_NAMES = ['.git', '.cadre', '.codex', '.claude', '.agents'] as const;
+export const PROTECTED_NAMES: readonly string[] = ['.git', '.cadre', '.codex', '.claude', '.agents'];
 
 /**
  * `/run` holds the sockets through which a command could have others work for it, outside the sandbox (container

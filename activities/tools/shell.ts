@@ -3,14 +3,17 @@ import { realpath, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
 import { OutputCollector } from '../handles/output-collector.ts';
+import { patchInCommand } from '../patch/wrapping.ts';
 import { bubblewrapArgv } from '../sandbox/bubblewrap.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { HARMLESS_PATH } from '../sandbox/harmless.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
+import { patch } from './apply-patch.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './define-tool.ts';
+import { isAllowed } from './tool-policy.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MOST_TIMEOUT_MS = 24 * 3_600_000;
@@ -61,6 +64,8 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
     summary: ({ command }) => (typeof command === 'string' ? command : command.join(' ')),
     async run(args, context) {
       const { command } = args;
+      const input = patchInCommand(command);
+      if (input !== undefined && args.workdir === undefined) return patchAsTool(input, context);
       if (Buffer.byteLength(typeof command === 'string' ? command : command.join(' ')) > MOST_COMMAND_BYTES) {
         throw new CadreError('invalid_arguments', `The command is longer than ${MOST_COMMAND_BYTES} bytes.`, {
           hint: 'Write the long part to a file first.',
@@ -76,6 +81,15 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
 }
 
 export const shell = createShell();
+
+/** Models that know `apply_patch` as a program call it so; whoever may not patch may not in this way either. */
+async function patchAsTool(input: string, context: ToolContext): Promise<string> {
+  const { tool_policy: policy } = context.agent.settings;
+  if (!isAllowed('apply_patch', policy) || policy.read_only === true) {
+    throw new CadreError('tool_not_allowed', 'apply_patch is not available to this agent.');
+  }
+  return patch(input, context);
+}
 
 async function folder(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);

@@ -18,7 +18,7 @@ const withEffects = (name: string) =>
     parameters: z.strictObject({}),
     run: async () => '',
   });
-const tools = [...builtinTools, withEffects('apply_patch'), withEffects('deploy')];
+const tools = [...builtinTools, withEffects('deploy')];
 
 const resolve = createResolveRole({
   sessions: { get: async () => session },
