@@ -85,7 +85,7 @@ export function canonicalName(name: string, registry: readonly Tool[]): string {
 }
 
 /** Whether this agent may use the tool of that name, and if not, why. */
-type Standing = 'offered' | 'unknown' | 'not_allowed' | 'too_deep';
+type Standing = 'offered' | 'unknown' | 'not_allowed' | 'no_memory' | 'too_deep';
 
 function standing(
   name: string,
@@ -101,12 +101,14 @@ function standing(
   if (!isKnown || isForeign) return 'unknown';
   const isForSubAgents = isOperation || isReader;
   if (isSwitchedOff(name, isForSubAgents, session)) return 'not_allowed';
-  if (name === 'remember' && agent.settings.memory === undefined) return 'not_allowed';
+  // Said first: no role could change it.
+  if (isForSubAgents && agent.depth >= agent.settings.limits.max_depth) return 'too_deep';
+  if (name === 'remember' && agent.settings.memory === undefined) return 'no_memory';
   const { tool_policy: policy } = agent.settings;
   if (!isAllowed(name, policy)) return 'not_allowed';
   const tool = registry.find((tool) => tool.name === name);
   if (policy.read_only && tool !== undefined && !keepsReadOnly(tool)) return 'not_allowed';
-  return isForSubAgents && agent.depth >= agent.settings.limits.max_depth ? 'too_deep' : 'offered';
+  return 'offered';
 }
 
 function refusal(name: string, why: Standing, agent: AgentContext, all: readonly OfferedTool[]): ErrorBody {
@@ -118,6 +120,13 @@ function refusal(name: string, why: Standing, agent: AgentContext, all: readonly
   const shown = JSON.stringify(name.slice(0, 100));
   if (why === 'unknown')
     return { code: 'unknown_tool', message: `There is no tool ${shown}.`, hint, retryable };
+  if (why === 'no_memory')
+    return {
+      code: 'tool_not_allowed',
+      message: 'This session keeps no memory ([memory] enabled).',
+      hint,
+      retryable,
+    };
   const message = `The tool ${shown} is not available to this agent (role ${agent.settings.role}).`;
   return { code: 'tool_not_allowed', message, hint, retryable };
 }
