@@ -34,6 +34,8 @@ export interface SpawnResult {
   itemsCarried?: number;
   /** Where the rollout of the session goes; undefined where none is written. */
   rolloutPath?: string;
+  /** What was asked for and is not there. */
+  notices?: string[];
 }
 
 /** Starts a sub-agent and answers with its id as soon as it exists; never waits for its work. */
@@ -142,6 +144,7 @@ async function start(
       id,
       settings,
       ...(rolloutPath === undefined ? {} : { rolloutPath }),
+      ...(notices === undefined ? {} : { notices }),
       ...(restore?.kind === 'fork' ? { itemsCarried: restore.to } : {}),
     };
   });

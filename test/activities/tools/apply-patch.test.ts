@@ -138,7 +138,7 @@ describe('when one change does not fit, nothing is changed in any file', () => {
     put('large', Buffer.alloc(10_000_001, 'x'));
     mkdirSync(join(folder, 'dir'));
     symlinkSync('nothing', join(folder, 'lost'));
-    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    execFileSync('/bin/sh', ['-c', `mkfifo '${join(folder, 'pipe')}'`]);
     const before = names();
     const error = await refused([...update('a.txt'), '*** Add File: sub/new.txt', '+x', ...change]);
     expect(error.message).toMatch(reason);
