@@ -1,6 +1,9 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import type { SandboxMode } from '../../protocol/index.ts';
+import { upToRepository } from './has-repository.ts';
+import { isWithin } from './is-within.ts';
+import { protectedNow } from './protected-paths.ts';
 
 /** What bubblewrap gets to isolate with, as far as this machine allows it. */
 export interface Bubblewrap {
@@ -8,9 +11,6 @@ export interface Bubblewrap {
   /** How capabilities are given up: by a user namespace, or by dropping them where we are root. */
   privileges: readonly string[];
 }
-
-/** Inside a writable root these stay as they are: what is in them decides what runs later, outside the sandbox. */
-const PROTECTED_NAMES = ['.git', '.cadre', '.codex', '.claude', '.agents'] as const;
 
 /**
  * `/run` holds the sockets through which a command could have others work for it, outside the sandbox (container
@@ -76,17 +76,24 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
   ];
 }
 
-/** Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one. */
+/**
+ * Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one. Of a repository
+ * that lies in one, the folders above the working directory are some of their own: so they stay where they are, and
+ * what is protected in them, too.
+ */
 export function writableRoots(workingDirectory: string): string[] {
-  const roots = ['/tmp', workingDirectory]
-    .filter((path) => existsSync(path))
-    .map((path) => realpathSync(path));
-  return [...new Set(roots)]
-    .filter(
-      (root) =>
-        !['/proc', '/sys'].some((kernel) => isWithin(root, kernel)) && !['/dev', '/run'].includes(root),
-    )
-    .sort((a, b) => a.length - b.length);
+  const named = realFolders(['/tmp', workingDirectory]).filter((root) => !isOfKernel(root));
+  const above = realFolders([workingDirectory]).flatMap(upToRepository);
+  const inside = above.filter((folder) => named.some((root) => isWithin(folder, root)));
+  return [...new Set([...named, ...inside])].sort((a, b) => a.length - b.length);
+}
+
+function realFolders(paths: readonly string[]): string[] {
+  return paths.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+}
+
+function isOfKernel(root: string): boolean {
+  return ['/proc', '/sys'].some((kernel) => isWithin(root, kernel)) || ['/dev', '/run'].includes(root);
 }
 
 /** Whether a command in `workspace-write` could write to a folder, links resolved. */
@@ -107,17 +114,13 @@ function socketFolders(): string[] {
 }
 
 function readOnlyInside(roots: readonly string[], stateDir: string): string[] {
-  const named = roots.flatMap((root) => PROTECTED_NAMES.map((name) => join(root, name)));
-  const existing = [...named, stateDir].filter((path) => existsSync(path)).map((path) => realpathSync(path));
-  return [...new Set(existing)].filter((path) => roots.some((root) => isWithin(path, root)));
+  const state = existsSync(stateDir) ? [realpathSync(stateDir)] : [];
+  const found = [...roots.flatMap(protectedNow), ...state];
+  return [...new Set(found)].filter((path) => roots.some((root) => isWithin(path, root)));
 }
 
 function temporaryFolder(roots: readonly string[], wanted: string | undefined): string[] {
   if (roots.length === 0) return ['--setenv', 'TMPDIR', SCRATCH];
   if (wanted === undefined || roots.some((root) => isWithin(wanted, root))) return [];
   return ['--setenv', 'TMPDIR', '/tmp'];
-}
-
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

@@ -3,9 +3,9 @@ import { realpath, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
 import { OutputCollector } from '../handles/output-collector.ts';
-import { bubblewrapArgv } from '../sandbox/bubblewrap.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
+import { type Contained, contain } from '../sandbox/contained.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { HARMLESS_PATH } from '../sandbox/harmless.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
@@ -118,16 +118,20 @@ async function runCommand(
     limitTokens: settings.limits.tool_output_limit,
   });
   try {
+    const { release, ...invoked } = await invocation(args.command, cwd, decision, context);
+    let notes: string[] = [];
     const end = await runSupervised({
-      ...invocation(args.command, cwd, decision, context),
+      ...invoked,
       cwd,
       signal: context.signal,
       timeoutMs: args.timeout_ms,
       onOutput: (chunk) => collector.write(chunk),
+    }).finally(async () => {
+      notes = await release();
     });
     const { text, handle } = await collector.finish();
     return {
-      output: `${headline(end, args.timeout_ms)}\n${withoutNuls(text)}`,
+      output: `${[headline(end, args.timeout_ms), ...notes].join('\n')}\n${withoutNuls(text)}`,
       success: end.exitCode === 0 && !end.timedOut,
       ...(handle === undefined ? {} : { handle }),
     };
@@ -137,32 +141,33 @@ async function runCommand(
   }
 }
 
-function invocation(
+async function invocation(
   command: ShellArguments['command'],
   cwd: string,
   decision: RunningDecision,
   context: ToolContext,
-): { argv: string[]; environment: Record<string, string>; sandboxed: boolean } {
+): Promise<Contained & { environment: Record<string, string>; sandboxed: boolean }> {
   const environment = { ...context.environment };
+  const free = { environment, sandboxed: false, release: async () => [] };
   if (decision.run === 'harmless') {
     const argv = ['/bin/sh', '-c', decision.script];
-    return { argv, environment: { ...environment, PATH: HARMLESS_PATH }, sandboxed: false };
+    return { ...free, argv, environment: { ...environment, PATH: HARMLESS_PATH } };
   }
   const argv =
     typeof command === 'string'
       ? [lineShell(), '-c', command]
       : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
-  if (decision.run === 'free') return { argv, environment, sandboxed: false };
+  if (decision.run === 'free') return { ...free, argv };
   const { sandbox_mode: mode, working_directory: workingDirectory } = context.agent.settings;
-  const inside = {
+  const contained = await contain(decision.bubblewrap, {
     mode: mode === 'read-only' ? mode : ('workspace-write' as const),
     workingDirectory,
     cwd,
     stateDir: context.stateDir,
     environment,
     argv,
-  };
-  return { argv: bubblewrapArgv(decision.bubblewrap, inside), environment, sandboxed: true };
+  });
+  return { ...contained, environment, sandboxed: true };
 }
 
 /** Models write for bash; a plain sh has to do where there is none. */

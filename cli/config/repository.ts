@@ -1,11 +1,13 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
 import { formatKey, type KeyPath, leaves, matches, removeAt, type Table, valueAt } from './key-path.ts';
 
 /** The root of the repository that a folder is in; undefined outside of any. */
 export function repositoryRoot(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, '.git'))) return at;
+    const git = statSync(join(at, '.git'), { throwIfNoEntry: false });
+    if (git !== undefined && git.mtimeMs !== PLACEHOLDER_TIME) return at;
     if (dirname(at) === at) return undefined;
   }
 }
