@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { SandboxMode } from '../../protocol/index.ts';
 import { upToRepository } from './has-repository.ts';
 import { isWithin } from './is-within.ts';
+import { limitedArgv } from './process-limits.ts';
 import { protectedNow } from './protected-paths.ts';
 
 /** What bubblewrap gets to isolate with, as far as this machine allows it. */
@@ -72,7 +73,7 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
     ...['--chdir', command.cwd],
     ...['--info-fd', '3'],
     '--',
-    ...command.argv,
+    ...limitedArgv(command.argv, bubblewrap.privileges),
   ];
 }
 

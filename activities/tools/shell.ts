@@ -8,6 +8,7 @@ import { shellLine } from '../sandbox/command-words.ts';
 import { type Contained, contain } from '../sandbox/contained.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { HARMLESS_PATH } from '../sandbox/harmless.ts';
+import { MOST_PROCESSES, MOST_THREADS } from '../sandbox/process-limits.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './define-tool.ts';
@@ -132,7 +133,7 @@ async function runCommand(
     const { text, handle } = await collector.finish();
     return {
       output: `${[headline(end, args.timeout_ms), ...notes].join('\n')}\n${withoutNuls(text)}`,
-      success: end.exitCode === 0 && !end.timedOut,
+      success: end.exitCode === 0 && !end.timedOut && end.tooMany === undefined,
       ...(handle === undefined ? {} : { handle }),
     };
   } catch (error) {
@@ -182,6 +183,8 @@ function headline(end: SupervisedEnd, timeoutMs: number): string {
   const seconds = `${(end.durationMs / 1_000).toFixed(1)} s`;
   if (end.timedOut)
     return `stopped after the time limit of ${timeoutMs} ms (exit code ${end.exitCode}, ${seconds})`;
+  if (end.tooMany !== undefined)
+    return `stopped, since it had ${end.tooMany.processes} processes with ${end.tooMany.threads} threads at once, and ${MOST_PROCESSES} and ${MOST_THREADS} is the most (exit code ${end.exitCode}, ${seconds})`;
   const signal = end.signal === undefined ? '' : ` (${end.signal})`;
   return `exit code ${end.exitCode}${signal}, ${seconds}`;
 }
