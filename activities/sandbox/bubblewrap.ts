@@ -31,23 +31,25 @@ const SCRATCH = '/dev/shm';
 const SOCKET_FOLDERS = /^(tmux-|ssh-|\.X11-unix$|\.ICE-unix$)/;
 
 const READ_ALL = ['--ro-bind', '/', '/'];
-/** Always: see no other process, reach no network, and end with whoever started it. */
+/** Always: see no other process, and end with whoever started it. */
 const ISOLATION: readonly string[] = [
   ...['--dev', '/dev'],
   ...['--proc', '/proc'],
   ...PARTS_OF_PROC.flatMap((part) => ['--ro-bind-try', part, part]),
   ...['--tmpfs', '/run'],
   ...PARTS_OF_RUN.flatMap((part) => ['--ro-bind-try', part, part]),
-  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net'],
+  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts'],
   ...['--die-with-parent', '--new-session'],
 ];
 /** What every call uses, to find out whether it works. */
-export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION];
+export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION, '--unshare-net'];
 
 export interface SandboxedCommand {
   mode: Exclude<SandboxMode, 'danger-full-access'>;
   /** The agent's: what `workspace-write` may write to, beside `/tmp`. */
   workingDirectory: string;
+  /** What it may also write to, and whether it reaches the network: in `workspace-write` alone. */
+  open?: { writable_roots: readonly string[]; network: boolean } | undefined;
   /** Where the command starts. */
   cwd: string;
   /** Never writable, wherever it lies. */
@@ -56,20 +58,33 @@ export interface SandboxedCommand {
   argv: readonly string[];
 }
 
+/**
+ * Whether a variable says which libraries programs load. What starts the sandbox must not get it: a command could put
+ * there what the next call runs outside.
+ */
+export function isForLoader(name: string): boolean {
+  return name.startsWith('LD_');
+}
+
 /** The command line that runs a command inside the sandbox; bubblewrap reports the inner process on descriptor 3. */
 export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand): string[] {
-  const roots = command.mode === 'workspace-write' ? writableRoots(command.workingDirectory) : [];
+  const isWriting = command.mode === 'workspace-write';
+  const roots = isWriting ? writableRoots(command.workingDirectory, command.open?.writable_roots) : [];
   // The whole as a writable root comes before what makes parts of it private.
   const isAllWritable = roots.includes('/');
   return [
     bubblewrap.program,
     ...(isAllWritable ? ['--bind', '/', '/'] : READ_ALL),
     ...ISOLATION,
+    ...(isWriting && command.open?.network ? nameServers() : ['--unshare-net']),
     ...bubblewrap.privileges,
     ...roots.filter((root) => root !== '/').flatMap((root) => ['--bind', root, root]),
     ...socketFolders().flatMap((path) => ['--tmpfs', path]),
     ...readOnlyInside(roots, command.stateDir).flatMap((path) => ['--ro-bind', path, path]),
     ...temporaryFolder(roots, command.environment.TMPDIR),
+    ...Object.entries(command.environment)
+      .filter(([name]) => isForLoader(name))
+      .flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', command.cwd],
     ...['--info-fd', '3'],
     '--',
@@ -82,14 +97,20 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
  * that lies in one, the folders above the working directory are some of their own: so they stay where they are, and
  * what is protected in them, too.
  */
-export function writableRoots(workingDirectory: string): string[] {
-  const named = realFolders(['/tmp', workingDirectory]).filter((root) => !isOfKernel(root));
-  const above = realFolders([workingDirectory]).flatMap(upToRepository);
+export function writableRoots(workingDirectory: string, more: readonly string[] = []): string[] {
+  const named = realPaths(['/tmp', workingDirectory, ...more]).filter((root) => !isOfKernel(root));
+  const above = realPaths([workingDirectory]).flatMap(upToRepository);
   const inside = above.filter((folder) => named.some((root) => isWithin(folder, root)));
   return [...new Set([...named, ...inside])].sort((a, b) => a.length - b.length);
 }
 
-function realFolders(paths: readonly string[]): string[] {
+/** `/etc/resolv.conf` is often a link into `/run`, which is hidden. */
+function nameServers(): string[] {
+  const [file] = realPaths(['/etc/resolv.conf']);
+  return file !== undefined && isWithin(file, '/run') ? ['--ro-bind', file, file] : [];
+}
+
+function realPaths(paths: readonly string[]): string[] {
   return paths.filter((path) => existsSync(path)).map((path) => realpathSync(path));
 }
 

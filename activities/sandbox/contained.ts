@@ -21,7 +21,7 @@ export interface Contained {
 export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand): Promise<Contained> {
   if (command.mode === 'read-only')
     return { argv: bubblewrapArgv(bubblewrap, command), release: async () => [] };
-  const roots = writableRoots(command.workingDirectory);
+  const roots = writableRoots(command.workingDirectory, command.open?.writable_roots);
   const links = new Map(roots.flatMap((root) => [...protectedLinks(root)]));
   const holds: (() => Promise<void>)[] = [];
   const release = async () => {

@@ -10,6 +10,7 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/index.ts';
+import { isForLoader } from './bubblewrap.ts';
 import { limitNamespace } from './namespace-limit.ts';
 import { type ProcessCount, watchProcesses } from './process-count.ts';
 import { isAlive, killQuietly, killStrays, MARK_NAME, type StrayQuery } from './strays.ts';
@@ -103,12 +104,17 @@ function startGate(command: SupervisedCommand, pipePath: string, mark: string): 
     return spawn('/bin/sh', args, {
       cwd: command.cwd,
       detached: true,
-      env: { ...command.environment, [MARK_NAME]: mark },
+      env: { ...outerEnvironment(command), [MARK_NAME]: mark },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     });
   } catch (error) {
     throw cannotStart(error);
   }
+}
+
+function outerEnvironment({ environment, sandboxed }: SupervisedCommand): Record<string, string> {
+  const entries = Object.entries(environment).filter(([name]) => !sandboxed || !isForLoader(name));
+  return Object.fromEntries(entries);
 }
 
 type ChildEnd = { code: number | null; signal: NodeJS.Signals | null };

@@ -159,10 +159,11 @@ async function invocation(
       ? [lineShell(), '-c', command]
       : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
   if (decision.run === 'free') return { ...free, argv };
-  const { sandbox_mode: mode, working_directory: workingDirectory } = context.agent.settings;
+  const { sandbox_mode: mode, working_directory: workingDirectory, sandbox } = context.agent.settings;
   const contained = await contain(decision.bubblewrap, {
     mode: mode === 'read-only' ? mode : ('workspace-write' as const),
     workingDirectory,
+    open: sandbox,
     cwd,
     stateDir: context.stateDir,
     environment,

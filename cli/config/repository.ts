@@ -23,6 +23,7 @@ const NEVER = [
   'rollouts',
   'memory',
   'profile',
+  'sandbox.writable_roots',
 ];
 
 /** From the value in force without the repository to those that surely allow less. `*` stands for any one name. */
@@ -32,6 +33,7 @@ const TIGHTER: Record<string, Record<string, readonly string[]>> = {
     'workspace-write': ['read-only'],
     'read-only': [],
   },
+  'sandbox.network': { true: ['false'], false: [] },
   approval_policy: { 'on-request': ['untrusted', 'never'], untrusted: [], never: [] },
   'agents.count': { running: ['open'] },
   'agents.when_full': { queue: ['error'] },
