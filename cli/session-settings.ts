@@ -44,6 +44,7 @@ export function agentSettingsOf({
 }: Omit<SessionChoices, 'searchAttributes'>): AgentSettings {
   const { dialect, profile: _profile, ...limits } = config.agents;
   const { temporal } = config;
+  const { writable_roots: roots, network } = config.sandbox;
   return {
     role,
     model,
@@ -52,6 +53,7 @@ export function agentSettingsOf({
     ...(config.reasoning_effort === undefined ? {} : { reasoning_effort: config.reasoning_effort }),
     working_directory: cwd,
     sandbox_mode: config.sandbox_mode,
+    ...(network || roots.length > 0 ? { sandbox: config.sandbox } : {}),
     approval_policy: config.approval_policy,
     dialect,
     tool_policy: { allow: [], deny: [] },

@@ -1,10 +1,12 @@
 import { dirname, sep } from 'node:path';
 import { z } from 'zod';
-import { type AgentSettings, CadreError } from '../../protocol/index.ts';
+import { type AgentSettings, CadreError, type SandboxMode } from '../../protocol/index.ts';
 import { parsePatch } from '../patch/parse-patch.ts';
 import { planFiles } from '../patch/plan-files.ts';
 import { writeFiles } from '../patch/write-files.ts';
-import { isWithin, isWritable, PROTECTED_NAMES, writableRoots } from '../sandbox/bubblewrap.ts';
+import { isWritable, writableRoots } from '../sandbox/bubblewrap.ts';
+import { isWithin } from '../sandbox/is-within.ts';
+import { PROTECTED_NAMES } from '../sandbox/protected-paths.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type ToolContext } from './define-tool.ts';
 
@@ -47,9 +49,8 @@ function needsApproval(
   paths: readonly string[],
   { agent, stateDir }: ToolContext,
 ): ApprovalNeeded | undefined {
-  const { sandbox_mode: mode, approval_policy: policy, working_directory: folder } = agent.settings;
-  const outside =
-    mode === 'danger-full-access' ? [] : paths.filter((path) => !mayWrite(path, mode, folder, stateDir));
+  const { sandbox_mode: mode, approval_policy: policy } = agent.settings;
+  const outside = paths.filter((path) => !mayWrite(path, agent.settings, stateDir));
   const asked = policy === 'untrusted' ? paths : outside;
   if (asked.length === 0) return undefined;
   return new ApprovalNeeded(
@@ -63,26 +64,28 @@ function needsApproval(
   );
 }
 
-function reasonFor(isOutside: boolean, mode: AgentSettings['sandbox_mode']): string {
+function reasonFor(isOutside: boolean, mode: SandboxMode): string {
   if (!isOutside) return 'the approval policy is "untrusted"';
   return mode === 'read-only'
     ? 'the sandbox is read-only'
     : 'it reaches outside of what the sandbox leaves writable';
 }
 
+/** Whether a command in the sandbox of the agent could write there, too. */
 function mayWrite(
   path: string,
-  mode: AgentSettings['sandbox_mode'],
-  folder: string,
+  { sandbox_mode: mode, working_directory: folder, sandbox }: AgentSettings,
   stateDir: string,
 ): boolean {
+  if (mode === 'danger-full-access') return true;
   if (mode === 'read-only') return false;
-  const root = writableRoots(folder).findLast((candidate) => isWithin(path, candidate));
+  const more = sandbox?.writable_roots;
+  const root = writableRoots(folder, more).findLast((candidate) => isWithin(path, candidate));
   if (root === undefined) return false;
   // Also where it does not exist yet, and however deep it lies: what is in it decides what runs later.
   const below = path.slice(root.length).split(sep);
   if (below.some((part) => PROTECTED_NAMES.includes(part))) return false;
-  return isWritable(dirname(path), folder, stateDir);
+  return isWritable(dirname(path), folder, stateDir, more);
 }
 
 /** For people who watch; the patch may be broken. */

@@ -1,11 +1,13 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
 import { formatKey, type KeyPath, leaves, matches, removeAt, type Table, valueAt } from './key-path.ts';
 
 /** The root of the repository that a folder is in; undefined outside of any. */
 export function repositoryRoot(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, '.git'))) return at;
+    const git = statSync(join(at, '.git'), { throwIfNoEntry: false });
+    if (git !== undefined && git.mtimeMs !== PLACEHOLDER_TIME) return at;
     if (dirname(at) === at) return undefined;
   }
 }
@@ -21,6 +23,7 @@ const NEVER = [
   'rollouts',
   'memory',
   'profile',
+  'sandbox.writable_roots',
 ];
 
 /** From the value in force without the repository to those that surely allow less. `*` stands for any one name. */
@@ -30,6 +33,7 @@ const TIGHTER: Record<string, Record<string, readonly string[]>> = {
     'workspace-write': ['read-only'],
     'read-only': [],
   },
+  'sandbox.network': { true: ['false'], false: [] },
   approval_policy: { 'on-request': ['untrusted', 'never'], untrusted: [], never: [] },
   'agents.count': { running: ['open'] },
   'agents.when_full': { queue: ['error'] },

@@ -7,6 +7,7 @@ import {
   providerSettingsSchema,
   reasoningEffortSchema,
   sandboxModeSchema,
+  sandboxSchema,
   toolTogglesSchema,
 } from '../../protocol/index.ts';
 
@@ -57,6 +58,7 @@ const settings = {
   tools: toolTogglesSchema.prefault({}),
   approval_policy: approvalPolicySchema.default('on-request'),
   sandbox_mode: sandboxModeSchema.default('workspace-write'),
+  sandbox: sandboxSchema.prefault({}),
   shell_environment: z
     .strictObject({
       include: z.array(name).default([]).describe('Names or globs that pass although they look like secrets'),
@@ -136,6 +138,7 @@ export type Config = z.infer<typeof configSchema>;
 export const PATH_KEYS: readonly string[] = [
   'model_providers.*.script',
   'memory.path',
+  'sandbox.writable_roots',
   'encryption.key_file',
   'rollouts.directory',
   'temporal.tls.server_ca_cert_path',

@@ -98,8 +98,12 @@ test.each([
   ['max_threads = 3', ':1: unknown key max_threads; did you mean agents.max_threads?'],
   ['\nmodle = "x"', ':2: unknown key modle; did you mean model?'],
   [
-    '[profiles.p]\nsandbox = "read-only"',
-    'unknown key profiles.p.sandbox; did you mean profiles.p.sandbox_mode?',
+    '[profiles.p]\nsandbox_mod = "read-only"',
+    'unknown key profiles.p.sandbox_mod; did you mean profiles.p.sandbox_mode?',
+  ],
+  [
+    'sandbox = "read-only"',
+    ':1: sandbox: it is a table (writable_roots, network); did you mean sandbox_mode?',
   ],
   ['[model_providers.x]\nurl = "http://a"', 'did you mean'],
   ['[agents]\nmax_threads = "many"', ':2: agents.max_threads: '],
@@ -190,6 +194,13 @@ test('paths in a file are relative to it, those of -c to the working directory',
   const environment = { HOME: join(root, 'home') };
   const inFile = await loadConfig({ cwd: root, environment });
   expect(inFile.config.model_providers.script?.script).toBe(join(root, 'home/.cadre/plays/a.yaml'));
+  const roots = folderWith({ [USER]: '[sandbox]\nwritable_roots = ["a", "~/b", "/c"]' });
+  const listed = await loadConfig({ cwd: roots, environment: { HOME: join(roots, 'home') } });
+  expect(listed.config.sandbox.writable_roots).toEqual([
+    join(roots, 'home/.cadre/a'),
+    join(roots, 'home/b'),
+    '/c',
+  ]);
   const overrides = ['model_providers.script.script=./b.yaml'];
   const onLine = await loadConfig({ cwd: root, environment, overrides });
   expect(onLine.config.model_providers.script?.script).toBe(join(root, 'b.yaml'));
