@@ -8,7 +8,7 @@ export type Decision = (typeof DECISIONS)[number];
 
 /** What a person has to allow before an activity may do its work; the activity has done nothing yet. */
 export interface ApprovalNeed {
-  kind: 'command' | 'directory';
+  kind: 'command' | 'directory' | 'mcp';
   /** One line: what is to be done. */
   summary: string;
   /** Why it is asked. */

@@ -223,7 +223,7 @@ const approval = z.looseObject({
   call_id: z.string(),
   tool: z.string().optional(),
   requested_at: z.string(),
-  kind: z.enum(['command', 'directory']),
+  kind: z.enum(['command', 'directory', 'mcp']),
   summary: z.string(),
   reason: z.string(),
   key: z.string(),

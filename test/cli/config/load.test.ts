@@ -232,11 +232,6 @@ test('empty variables count as unset', async () => {
   expect(config.model_providers).toEqual({});
 });
 
-test('settings without effect yet are named', async () => {
-  const { notices } = await load({ [USER]: '[mcp_servers.files]\ncommand = "x"' });
-  expect(notices).toEqual(['[mcp_servers] has no effect in this version']);
-});
-
 test.each(['max_tokens', 'max_wall_ms', 'max_runtime_ms'] as const)(
   'a limit that has no default is taken from the configuration: agents.%s',
   async (limit) => {
