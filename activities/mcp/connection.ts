@@ -1,4 +1,5 @@
-import type { Client } from '@modelcontextprotocol/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { MCP_START_MS, type McpServerSettings } from '../../protocol/index.ts';
 import { type CallResult, callResultSchema } from './result-text.ts';
@@ -17,6 +18,7 @@ const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 /** More pages, or more tools, are no list that a model could choose from. */
 const MOST_PAGES = 100;
 const MOST_TOOLS = 2_000;
+const FAREWELL_MS = 1_000;
 
 export interface Surroundings {
   /** What a server of a command gets beside its own. */
@@ -162,7 +164,13 @@ export class Connection {
   }
 
   async close(): Promise<void> {
+    const http = this.#stdio === undefined && this.#isOpen ? this.#client.transport : undefined;
     this.#isOpen = false;
+    // So that the server keeps no session of one that does not come back; it need not answer.
+    await Promise.race([
+      (http as StreamableHTTPClientTransport | undefined)?.terminateSession(),
+      sleep(FAREWELL_MS),
+    ]).catch(() => {});
     await this.#client.close().catch(() => {});
     await this.#stdio?.close();
   }

@@ -28,7 +28,7 @@ export function mcpTool(server: McpServer, tool: ServerTool): Tool {
     timeoutMs: () => timeout + startMs,
     summary: argumentsLine,
     async run(args, context) {
-      requireApproval(server, tool, args, isApproved, context);
+      requireApproval(server, tool, args, { isApproved, onlyReads }, context);
       try {
         const result = await server.call(tool.own, args, { signal: context.signal, timeout, onlyReads });
         return { output: resultText(result), success: result.isError !== true };
@@ -46,11 +46,13 @@ function requireApproval(
   server: McpServer,
   tool: ServerTool,
   args: Record<string, unknown>,
-  isApproved: boolean,
+  { isApproved, onlyReads }: { isApproved: boolean; onlyReads: boolean },
   { agent, approved }: ToolContext,
 ): void {
-  const isAsked = agent.settings.approval_policy === 'untrusted' || !isApproved;
-  if (approved || !isAsked) return;
+  const { approval_policy: policy, sandbox_mode: mode } = agent.settings;
+  // Where nothing may be changed, what was allowed in general is not allowed by that.
+  const isCovered = isApproved && (onlyReads || mode !== 'read-only');
+  if (approved || (isCovered && policy !== 'untrusted')) return;
   throw new ApprovalNeeded(
     {
       kind: 'mcp',

@@ -80,7 +80,15 @@ export class StdioTransport implements Transport {
     }) as ChildProcessByStdio<Writable, Readable, Readable>;
     this.#exited = once(child, 'exit').catch(() => {});
     child.once('error', (error) => void this.#end(error.message));
-    child.once('exit', (code, signal) => void this.#end(`it ended with ${signal ?? `exit code ${code}`}`));
+    const drained = once(child.stdout, 'end').catch(() => {});
+    child.once('exit', (code, signal) => {
+      this.#ended ??= `it ended with ${signal ?? `exit code ${code}`}`;
+      // What it said last is still read.
+      void Promise.race([drained, sleep(GRACE_MS)]).then(() => this.#end(''));
+    });
+    void drained
+      .then(() => Promise.race([this.#exited, sleep(GRACE_MS)]))
+      .then(() => this.#end('it closed its output'));
     child.stdin.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     child.stderr.on('data', (chunk: Buffer) => this.#stderr.add(chunk));

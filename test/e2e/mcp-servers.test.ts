@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentEvent, Approval, Item } from '../../protocol/index.ts';
 import { type Answer, type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -27,10 +28,15 @@ afterAll(async () => {
   await model.close();
 });
 
-const resolve = createRequire(import.meta.url).resolve;
-const packageFile = (name: string, file: string) => join(dirname(resolve(`${name}/package.json`)), file);
-const EVERYTHING = packageFile('@modelcontextprotocol/server-everything', 'dist/index.js');
-const FILES = packageFile('@modelcontextprotocol/server-filesystem', 'dist/index.js');
+const require = createRequire(import.meta.url);
+const EVERYTHING = join(
+  dirname(require.resolve('@modelcontextprotocol/server-everything/package.json')),
+  'dist/index.js',
+);
+const FILES = join(
+  dirname(require.resolve('@modelcontextprotocol/server-filesystem/package.json')),
+  'dist/index.js',
+);
 
 /** The person's own configuration. */
 function configure(toml: string): void {
@@ -60,6 +66,20 @@ async function until(holds: () => boolean | Promise<boolean>, ms = 60_000): Prom
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error('it did not come about');
+}
+
+/** Of what Temporal keeps of an agent, in bytes: the schemas of these servers have more. */
+async function largestEvent(id: string): Promise<number> {
+  const { address } = await home.json<{ address: string }>(['server', 'status']);
+  const connection = await Connection.connect({ address });
+  try {
+    const { events } = await new Client({ connection }).workflow.getHandle(id).fetchHistory();
+    const sizes = (events ?? []).map((event) => JSON.stringify(event).length);
+    // The first holds what the session was started with.
+    return Math.max(...sizes.slice(1));
+  } finally {
+    await connection.close();
+  }
 }
 
 test('an agent works with public servers, one process each, and what a repository brings is not started', async () => {
@@ -98,6 +118,7 @@ test('an agent works with public servers, one process each, and what a repositor
   expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('by the server');
   expect(outputs[2]).toContain('42');
   expect(outputs[3]).toContain('denied');
+  expect(await largestEvent(run.session_id)).toBeLessThan(3_000);
   // Its servers end with the command.
   await until(() => pidsOf(folder).length === 0);
 });
@@ -151,6 +172,27 @@ test('a server that is killed between two calls is started again', async () => {
   ]);
 });
 
+test('a call is interrupted with its turn', async () => {
+  const folder = home.newFolder('interrupted');
+  configure(stdio('all', [EVERYTHING, 'stdio']));
+  play = inTurn([
+    call('mcp__all__trigger-long-running-operation', { duration: 600, steps: 600 }),
+    { text: 'no' },
+  ]);
+  const running = home.start(['run', 'go', '--jsonl'], options(folder));
+  await running.says(/"tool\.begin".*trigger-long-running-operation/);
+  const [, id = ''] = /"session_id":"([^"]+)"/.exec(running.stdout()) ?? [];
+  await home.run(['interrupt', id], options(folder));
+  await running.says(/"type":"turn\.interrupted"/);
+  const { events } = await home.json<{ events: AgentEvent[] }>(['events', id], options(folder));
+  expect(events.find(({ type }) => type === 'tool.end')).toMatchObject({
+    success: false,
+    output: expect.stringContaining('interrupted'),
+  });
+  await home.run(['close', id], options(folder));
+  await running.ended;
+});
+
 test('a person is asked about a call, once or for the session; with nobody to ask it is refused', async () => {
   const folder = home.newFolder('asked');
   configure(stdio('all', [EVERYTHING, 'stdio'], ''));
@@ -163,21 +205,15 @@ test('a person is asked about a call, once or for the session; with nobody to as
   expect(refused.code).toBe(0);
   expect(outputsOf(model.requests.at(-1) as SeenRequest)[0]).toContain('approval_unavailable');
 
-  const { session_id: id } = await home.json<Run>(['run', 'go', '--detach'], options(folder));
-  let approvals: Approval[] = [];
-  await until(async () => {
-    ({ approvals } = await home.json<{ approvals: Approval[] }>(['approvals', id], options(folder)));
-    return approvals.length > 0;
-  });
+  const run = home.start(['run', 'go'], { ...options(folder), terminal: true });
+  const [, id = ''] = await run.says(/session (a[0-9a-z]{12})/);
+  await run.says(/s for the session/);
+  const { approvals } = await home.json<{ approvals: Approval[] }>(['approvals', id], options(folder));
   expect(approvals).toMatchObject([
     { kind: 'mcp', tool: 'mcp__all__echo', summary: 'all: echo {"message":"one"}' },
   ]);
-  const approved = await home.run(
-    ['approve', approvals[0]?.approval_id ?? '', '--for-session'],
-    options(folder),
-  );
-  expect(approved.code).toBe(0);
-  expect((await home.run(['wait', id, '--timeout', '120'], options(folder))).code).toBe(0);
+  run.type('s');
+  expect((await run.ended).code).toBe(0);
   expect(outputsOf(model.requests.at(-1) as SeenRequest)).toEqual(['Echo: one', 'Echo: two']);
 });
 

@@ -74,7 +74,8 @@ test.each([
   ['flood', /it flooded: more than/],
   ['endless-line', /it flooded/],
 ] as const)('a server that is %s offers nothing, says why once, and keeps nobody', async (mode, why) => {
-  const settings = { start_timeout_ms: 5_000, env_vars: ['SMALL_TOKEN'] };
+  const isWaitedFor = mode === 'silent' || mode === 'rubbish';
+  const settings = { env_vars: ['SMALL_TOKEN'], ...(isWaitedFor ? { start_timeout_ms: 5_000 } : {}) };
   const served = started(
     { bad: small(mode, settings, notes), good: small('good') },
     { SMALL_TOKEN: 'abc-very-secret' },
@@ -99,7 +100,7 @@ test('a command that does not exist is named', async () => {
 
 test('a tool whose schema is wrong is left out, and only that', async () => {
   const served = started({ odd: small('wrong-schema') });
-  expect(await names(served)).toHaveLength(8);
+  expect(await names(served)).toHaveLength(10);
   const [problem] = served.problems();
   expect(problem).toContain('1 that have no name');
   for (const name of ['list', 'typo', 'text']) expect(problem).toContain(`"${name}" (the schema`);
@@ -124,6 +125,16 @@ test('a server that floods in a call is ended, and people are told', async () =>
   });
   await served.offered();
   expect(served.problems()).toEqual([expect.stringMatching(/^MCP server a: it was lost: it flooded/)]);
+});
+
+test('a server that answers and ends at once has answered; one that closes its output is lost', async () => {
+  const served = started({ a: small('good') });
+  expect(await run(await served.tool('mcp__a__last-words'))).toMatchObject({ output: 'last words' });
+  const again = started({ a: small('good') });
+  await expect(run(await again.tool('mcp__a__hang-up'))).rejects.toMatchObject({
+    code: 'outcome_unknown',
+    message: expect.stringContaining('it closed its output'),
+  });
 });
 
 test('a call that only reads is made once more when its server dies', async () => {
@@ -220,4 +231,11 @@ test('a call asks, unless the configuration allows the tool; under untrusted eac
   const untrusted = { settings: { approval_policy: 'untrusted' as const } };
   await expect(run(echo, { say: 'x' }, untrusted)).rejects.toMatchObject({ need: { kind: 'mcp' } });
   expect(await run(echo, { say: 'x' }, { ...untrusted, approved: true })).toMatchObject({ success: true });
+  // Where the sandbox lets nothing be changed, so does each that may change something.
+  const settings = { sandbox_mode: 'read-only' as const };
+  await expect(run(echo, { say: 'x' }, { settings })).rejects.toMatchObject({ need: { kind: 'mcp' } });
+  const reading = started({ a: small('good', { tools_read_only: ['echo'] }) });
+  expect(await run(await reading.tool('mcp__a__echo'), { say: 'x' }, { settings })).toMatchObject({
+    success: true,
+  });
 });

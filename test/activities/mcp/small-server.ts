@@ -2,7 +2,7 @@
  * A server of tools, made of nothing, that behaves as its first argument says; `npx` and packages would only be in the
  * way of what goes wrong here. It notes each call in the file of its second argument, a line each.
  */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, closeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const [, , mode = 'good', notes] = process.argv;
@@ -21,6 +21,8 @@ const tools: Record<string, unknown>[] = [
   { name: 'long', inputSchema: object() },
   { name: 'refuse', inputSchema: object() },
   { name: 'flood', inputSchema: object() },
+  { name: 'last-words', inputSchema: object() },
+  { name: 'hang-up', inputSchema: object() },
 ];
 const listed: Record<string, () => unknown[]> = {
   many: () => Array.from({ length: 200 }, (_, i) => ({ name: `tool_${i}`, inputSchema: object() })),
@@ -87,7 +89,11 @@ function answer(id: unknown, name: string, args: Record<string, unknown>): void 
   note(`call ${name}`);
   if (name === 'die') process.exit(7);
   if (name === 'flood') flood();
-  else if (name === 'refuse') send({ id, error: { code: -32602, message: 'say is missing' } });
+  else if (name === 'hang-up') closeSync(1);
+  else if (name === 'last-words') {
+    send({ id, result: text('last words') });
+    process.stdin.destroy();
+  } else if (name === 'refuse') send({ id, error: { code: -32602, message: 'say is missing' } });
   else if (name === 'sleep') setTimeout(() => send({ id, result: text('slept') }), Number(args.ms));
   else send({ id, result: answers[name]?.(args) ?? text(name) });
 }
