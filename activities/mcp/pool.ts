@@ -91,12 +91,14 @@ export class McpPool {
   }
 
   #server(name: string, settings: McpServerSettings, session: SessionSettings): McpServer {
-    const environment = this.#environmentFor(session);
     const key = JSON.stringify([name, settings, this.#own === undefined ? session.environment : undefined]);
     const known = this.#servers.get(key);
     if (known !== undefined) return known;
-    const around = { environment, variables: this.#environment, cwd: homedir() };
-    const server = new McpServer(name, settings, around);
+    const server = new McpServer(name, settings, {
+      environment: this.#environmentFor(session),
+      variables: this.#environment,
+      cwd: homedir(),
+    });
     this.#servers.set(key, server);
     return server;
   }

@@ -260,3 +260,23 @@ test('a server that does not start costs its tools, not the run; people are told
   expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('done') });
   expect(ended.stderr).toMatch(/MCP server bad: it could not be started.*exit code 4.*no database/);
 });
+
+test('on a queue the servers are those of its workers, not what a client has configured', async () => {
+  const folder = home.newFolder('queue');
+  const theirs = join(folder, 'client.toml');
+  writeFileSync(theirs, `model = "small"\n${stdio('theirs', [EVERYTHING, 'stdio'])}`);
+  configure(stdio('mine', [EVERYTHING, 'stdio'], 'tools_approved = ["echo"]\ntools_allow = ["e*"]'));
+  play = inTurn([call('mcp__mine__echo', { message: 'one' }), { text: 'done' }]);
+  const worker = home.start(['worker', '--queue', 'with-servers'], options(folder));
+  await worker.says(/Working for the queue/);
+  const run = await home.json<Run>(
+    ['run', 'go', '--queue', 'with-servers'],
+    options(folder, { CADRE_CONFIG: theirs }),
+  );
+  expect(run.status).toBe('completed');
+  const last = model.requests.at(-1) as SeenRequest;
+  expect(last.tools.filter((name) => name.startsWith('mcp__'))).toEqual(['mcp__mine__echo']);
+  expect(outputsOf(last)).toEqual(['Echo: one']);
+  worker.child.kill('SIGTERM');
+  await worker.ended;
+});
