@@ -3,10 +3,12 @@ import {
   type ContentPart,
   filterEnvironment,
   keyVariables,
+  mcpKeyVariables,
   type SessionSettings,
 } from '../protocol/index.ts';
 import { cadreHome } from '../server/home.ts';
 import type { Environment } from './config/environment-layer.ts';
+import { withFolder } from './config/mcp-servers.ts';
 import { memoryFile } from './config/memory.ts';
 import type { ProviderChoice } from './config/provider.ts';
 import type { Config } from './config/schema.ts';
@@ -73,11 +75,22 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const providers = { ...config.model_providers, [provider.name]: provider.settings };
   const { include, exclude } = config.shell_environment;
   const { key_env: own } = config.encryption ?? {};
-  const keys = [...keyVariables(providers), ...(own === undefined ? [] : [own])];
+  const keys = [
+    ...keyVariables(providers),
+    ...mcpKeyVariables(config.mcp_servers),
+    ...(own === undefined ? [] : [own]),
+  ];
   const filter = { include, exclude: [...exclude, ...keys] };
   const memory = memoryFile(config, cadreHome(environment));
   return {
-    ...(isQueued ? {} : { environment: filterEnvironment(environment, filter) }),
+    ...(isQueued
+      ? {}
+      : {
+          environment: filterEnvironment(environment, filter),
+          ...(Object.keys(config.mcp_servers).length === 0
+            ? {}
+            : { mcp_servers: withFolder(config.mcp_servers, choices.cwd) }),
+        }),
     model_providers: providers,
     model_aliases: config.model_aliases,
     tools: config.tools,

@@ -95,6 +95,8 @@ export interface ModelAnswer {
   usage: Usage;
   /** With this answer the conversation nearly fills the model's window. */
   nearly_full?: true;
+  /** What people should know of how the call was made: each becomes an event. */
+  warnings?: string[];
 }
 
 export interface ToolRequest {

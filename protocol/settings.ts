@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AgentId } from './ids.ts';
 import { limitsSchema } from './limits.ts';
+import { mcpServersSchema } from './mcp-servers.ts';
 import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
 
 export const SANDBOX_MODES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
@@ -118,6 +119,8 @@ export const sessionSettingsSchema = z.strictObject({
   memory: z.strictObject({ path: z.string().min(1).optional() }).optional(),
   /** Its rollout is written when it closes, where the worker has a place for it. */
   rollout: z.boolean().optional(),
+  /** Servers of tools; absent for queued sessions: the worker's then. Of keys only the names of variables stand here. */
+  mcp_servers: mcpServersSchema.optional(),
   /** JSON schema that the root's final answer has to follow. */
   output_schema: z.record(z.string(), z.unknown()).optional(),
 });

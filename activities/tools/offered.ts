@@ -10,6 +10,7 @@ import {
 } from '../../protocol/index.ts';
 import type { Tool } from './define-tool.ts';
 import { withLocalImages } from './local-images.ts';
+import { withinNumber } from './most-tools.ts';
 import type { OfferedTool } from './offered-tool.ts';
 import { planMissing } from './plan-first.ts';
 import { isAllowed, keepsReadOnly } from './tool-policy.ts';
@@ -34,9 +35,29 @@ export function offeredTools(
   session: SessionSettings,
   registry: readonly Tool[],
 ): OfferedTool[] {
-  const isOffered = ({ name }: { name: string }) => standing(name, agent, session, registry) === 'offered';
+  const { work, operations } = allowedTools(agent, session, registry);
+  return [...withinNumber(work, operations.length).map(offerWork), ...operations.map(offerOperation)];
+}
+
+/** The tools that this agent may have and is not offered, since there are more than a model call may offer. */
+export function surplusTools(
+  agent: AgentContext,
+  session: SessionSettings,
+  registry: readonly Tool[],
+): string[] {
+  const { work, operations } = allowedTools(agent, session, registry);
+  const offered = new Set(withinNumber(work, operations.length));
+  return work.flatMap((tool) => (offered.has(tool) ? [] : [tool.name]));
+}
+
+function allowedTools(
+  agent: AgentContext,
+  session: SessionSettings,
+  registry: readonly Tool[],
+): { work: Tool[]; operations: OperationTool[] } {
+  const mayHave = ({ name }: { name: string }) => standing(name, agent, session, registry) === 'offered';
   const { operations } = DIALECT_TOOLS[agent.settings.dialect];
-  return [...registry.filter(isOffered).map(offerWork), ...operations.filter(isOffered).map(offerOperation)];
+  return { work: registry.filter(mayHave), operations: operations.filter(mayHave) };
 }
 
 /** How the workflow runs one call, also of a tool that was not offered; never throws. */
@@ -142,12 +163,13 @@ function isSwitchedOff(name: string, isForSubAgents: boolean, { tools }: Session
 }
 
 function offerWork(tool: Tool): OfferedTool {
-  const { name, aliases, description, parameters } = tool;
+  const { name, aliases, description, parameters, schema } = tool;
   return {
     name,
     ...(aliases === undefined ? {} : { aliases }),
     description,
     parameters,
+    ...(schema === undefined ? {} : { schema }),
     plan: (call) => ({
       kind: 'activity',
       call_id: call.call_id,

@@ -15,6 +15,7 @@ import { keyFinding, missingKeyFindings, type Sealed } from '../encryption-findi
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Finding } from '../finding.ts';
 import type { Invocation } from '../invocation.ts';
+import { mcpFindings } from '../mcp-findings.ts';
 import { memoryFinding } from '../memory-finding.ts';
 import { SessionFiles } from '../serving/session-files.ts';
 import { TemporalLink } from '../temporal-link.ts';
@@ -43,6 +44,7 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
     findings.push(
       await look('model', modelOf(invocation, loaded)),
       await look('memory', () => memoryFinding(config, cadreHome(invocation.environment))),
+      ...(await mcpFindings(config, invocation.environment, invocation.cwd)),
       ...keys,
       ...server,
     );

@@ -5,7 +5,6 @@ import { type ConfigFile, makeAbsolute, repositoryFile, userFile } from './confi
 import { type Environment, memoryLayer, openaiLayer, temporalLayers } from './environment-layer.ts';
 import { formatKey, leaves, removeAt, type Table, valueAt } from './key-path.ts';
 import { DEFAULT_ORIGIN, type Layer, namedLayer, type Origin, stack } from './layer.ts';
-import { notYetAvailable } from './not-yet.ts';
 import { overrideLayer } from './overrides.ts';
 import { type ConfigProblem, problemsOf, throwProblems, withholdInvalid } from './problems.ts';
 import { checkProfile, chosenProfile, profileLayer } from './profiles.ts';
@@ -99,9 +98,6 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const { config, origins } = inForce;
   const notices = invalid.map(({ where, message }) => `${where}: ignored ${message}`);
   if (repository !== undefined && ignored.length > 0) notices.push(ignoredNotice(repository.show, ignored));
-  notices.push(
-    ...notYetAvailable((key) => origins.has(key) || [...origins.keys()].some((k) => k.startsWith(`${key}.`))),
-  );
   return {
     config,
     originOf: (key) => origins.get(key) ?? DEFAULT_ORIGIN,

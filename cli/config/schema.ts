@@ -4,6 +4,8 @@ import {
   dialectSchema,
   limitsSchema,
   MODEL_RETRY_MAX_MS,
+  mcpServerName,
+  mcpServerSchema,
   providerSettingsSchema,
   reasoningEffortSchema,
   sandboxModeSchema,
@@ -31,16 +33,6 @@ const tlsSchema = z.union([
     client_key_data: name.optional(),
   }),
 ]);
-
-const mcpServerSchema = z.strictObject({
-  command: name.optional(),
-  args: z.array(z.string()).optional(),
-  env: z.record(z.string(), z.string()).optional(),
-  url: z.url({ protocol: /^https?$/ }).optional(),
-  tools_allow: z.array(name).optional(),
-  tools_deny: z.array(name).optional(),
-  timeout_ms: z.int().positive().optional(),
-});
 
 const settings = {
   model: name.optional(),
@@ -87,7 +79,7 @@ const settings = {
         .describe('Not set: the terminal is not rung, and its keys are left to whoever comes next'),
     })
     .prefault({}),
-  mcp_servers: z.record(name, mcpServerSchema).default({}),
+  mcp_servers: z.record(mcpServerName, mcpServerSchema).default({}),
   temporal: z
     .strictObject({
       address: name
@@ -137,6 +129,7 @@ export type Config = z.infer<typeof configSchema>;
 /** Keys whose values are paths; in a file they are relative to that file. `*` stands for any name. */
 export const PATH_KEYS: readonly string[] = [
   'model_providers.*.script',
+  'mcp_servers.*.cwd',
   'memory.path',
   'sandbox.writable_roots',
   'encryption.key_file',
