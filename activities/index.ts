@@ -32,6 +32,7 @@ import { builtinTools } from './tools/builtin-tools.ts';
 import type { Tool } from './tools/define-tool.ts';
 import { offeredTools, planCall } from './tools/offered.ts';
 import { createToolActivities } from './tools/run-tool.ts';
+import { isTrusted } from './trust/trusted-folders.ts';
 
 export interface ActivityDeps {
   client: Client;
@@ -112,6 +113,7 @@ export function createActivities(deps: ActivityDeps) {
       sessions,
       rolloutPath: (session) => rollouts?.pathToWrite(session),
       memory: deps.memory,
+      trusts: (folder) => isTrusted(deps.stateDir, folder),
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),

@@ -6,12 +6,14 @@ import {
   type SessionSettings,
 } from '../protocol/index.ts';
 import { scriptModels } from '../protocol/script-models.ts';
+import { isTrusted } from '../worker/trust.ts';
 import type { ListModels } from './config/model.ts';
 import type { ProviderChoice } from './config/provider.ts';
 
 /**
  * Finds out before a local session starts what its worker would find: whether there is the role, and what it wants.
  *
+ * @param home CADRE_HOME
  * @returns the dialect that its root speaks
  * @throws CadreError `unknown_role`, `config_invalid` for a file that is broken, `unknown_model`
  */
@@ -21,10 +23,12 @@ export async function checkRole(
   session: SessionSettings,
   provider: ProviderChoice,
   listModels: ListModels,
+  home: string,
 ): Promise<Dialect> {
   const { createResolveRole } = await import('../worker/preflight.ts');
   const resolve = createResolveRole({
     sessions: { get: async () => session },
+    trusts: (folder) => isTrusted(home, folder),
     listModels: async (name) =>
       provider.settings.script === undefined ? listModels(provider) : scriptModels(name, provider.settings),
   });

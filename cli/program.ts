@@ -293,6 +293,14 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     'print every setting and where it comes from',
     () => import('./commands/config.ts'),
   );
+  define(
+    program,
+    'trust [dir]',
+    'let the settings and roles of a repository count as yours (default: the one of this folder)',
+    () => import('./commands/trust.ts'),
+  )
+    .addOption(new Option('--list', 'list the folders that are trusted').conflicts('revoke'))
+    .option('--revoke', 'trust it no longer');
   return program;
 }
 

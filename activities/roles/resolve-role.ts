@@ -29,6 +29,8 @@ export interface RoleDeps {
   memory?: string | undefined;
   /** Where the session does not say: the home of whoever runs this. */
   home?: string;
+  /** Whether the person who runs this trusts the project of a folder (default: none). */
+  trusts?: (folder: string) => boolean;
   /** Where the rollout of a session goes; undefined where none is written. */
   rolloutPath?: (session: SessionId) => string | undefined;
   /** The models that a provider has; undefined when it takes any, or does not tell. */
@@ -103,12 +105,12 @@ async function knownRole(
   name: string,
   { working_directory: folder, dialect }: AgentSettings,
   session: SessionSettings,
-  { roleNamed, home }: RoleDeps,
+  { roleNamed, home, trusts = () => false }: RoleDeps,
 ): Promise<KnownRole> {
   if (roleNamed !== undefined) {
     return { role: roleNamed(name), origin: 'built-in', path: '', aliases: [] };
   }
-  const places = { folder, home: session.environment?.HOME ?? home, dialect };
+  const places = { folder, home: session.environment?.HOME ?? home, dialect, trusted: trusts(folder) };
   return readRole(places, name);
 }
 

@@ -18,6 +18,7 @@ import type { Invocation } from '../invocation.ts';
 import { memoryFinding } from '../memory-finding.ts';
 import { SessionFiles } from '../serving/session-files.ts';
 import { TemporalLink } from '../temporal-link.ts';
+import { trustFinding } from '../trust-finding.ts';
 
 /** Tells what works here and what does not, and how to mend it. */
 export default async function doctor(invocation: Invocation): Promise<ExitCode> {
@@ -42,6 +43,7 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
     const { config } = loaded;
     findings.push(
       await look('model', modelOf(invocation, loaded)),
+      await look('trust', async () => trustFinding(cadreHome(invocation.environment), loaded)),
       await look('memory', () => memoryFinding(config, cadreHome(invocation.environment))),
       ...keys,
       ...server,

@@ -10,6 +10,7 @@ import {
   REHEARSAL_PROVIDER,
   SEARCH_ATTRIBUTES,
 } from '../../protocol/index.ts';
+import { cadreHome } from '../../server/home.ts';
 import { checkRole } from '../check-role.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { modelLister } from '../config/list-models.ts';
@@ -97,7 +98,9 @@ export default async function run(
   const preset = agentSettingsOf(settings);
   const session = sessionSettingsOf({ ...settings, searchAttributes: [] });
   // A queued one has the roles of its workers.
-  const dialect = isQueued ? preset.dialect : await checkRole(id, preset, session, provider, listModels);
+  const dialect = isQueued
+    ? preset.dialect
+    : await checkRole(id, preset, session, provider, listModels, cadreHome(environment));
   const sources = invocation.configSources(cwd);
   const flags = [...(sources.flags ?? []), ...flagsOf(options)];
   const root = await withLimitsOf(dialect, settings, { ...sources, flags });
