@@ -13,7 +13,8 @@ import type {
   SnapshotRequest,
 } from './restore.ts';
 import type { ArchiveAnswer, ArchiveRequest, RolloutAnswer, RolloutRequest } from './rollout.ts';
-import type { AgentSettings, ApprovalPolicy, SandboxMode } from './settings.ts';
+import type { SandboxMode } from './sandbox-modes.ts';
+import type { AgentSettings, ApprovalPolicy } from './settings.ts';
 import type { Usage } from './usage.ts';
 
 /** Where a conversation is found, and the proof that what was found is it. */

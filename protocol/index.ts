@@ -1,6 +1,7 @@
 export * from './activities.ts';
 export * from './agent-identity.ts';
 export * from './agent-input.ts';
+export * from './approval-rules.ts';
 export * from './approvals.ts';
 export * from './budget.ts';
 export * from './collab.ts';
@@ -35,6 +36,7 @@ export * from './restore.ts';
 export * from './result-sections.ts';
 export * from './rollout.ts';
 export { type RolloutState, rolloutStateSchema } from './rollout-state.ts';
+export * from './sandbox-modes.ts';
 export * from './server-errors.ts';
 export * from './sessions.ts';
 export * from './settings.ts';

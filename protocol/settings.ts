@@ -1,18 +1,17 @@
 import { z } from 'zod';
+import { approvalRuleSchema } from './approval-rules.ts';
 import type { AgentId } from './ids.ts';
 import { limitsSchema } from './limits.ts';
 import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
+import { sandboxModeSchema } from './sandbox-modes.ts';
 
-export const SANDBOX_MODES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
 export const APPROVAL_POLICIES = ['untrusted', 'on-request', 'never'] as const;
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export const DIALECTS = ['collab', 'named', 'sessions', 'mailbox'] as const;
 
-export const sandboxModeSchema = z.enum(SANDBOX_MODES);
 export const approvalPolicySchema = z.enum(APPROVAL_POLICIES);
 export const reasoningEffortSchema = z.enum(REASONING_EFFORTS);
 export const dialectSchema = z.enum(DIALECTS);
-export type SandboxMode = z.infer<typeof sandboxModeSchema>;
 export type ApprovalPolicy = z.infer<typeof approvalPolicySchema>;
 export type ReasoningEffort = z.infer<typeof reasoningEffortSchema>;
 export type Dialect = z.infer<typeof dialectSchema>;
@@ -101,6 +100,8 @@ export const sessionSettingsSchema = z.strictObject({
   memory: z.strictObject({ path: z.string().min(1).optional() }).optional(),
   /** Its rollout is written when it closes, where the worker has a place for it. */
   rollout: z.boolean().optional(),
+  /** Commands that a person has allowed in advance. */
+  approval_rules: z.array(approvalRuleSchema).optional(),
   /** JSON schema that the root's final answer has to follow. */
   output_schema: z.record(z.string(), z.unknown()).optional(),
 });

@@ -1,4 +1,5 @@
-import type { AgentSettings } from '../../protocol/index.ts';
+import type { AgentSettings, ApprovalRule } from '../../protocol/index.ts';
+import { isAllowedByRules } from './approval-rules.ts';
 import type { SandboxState } from './detect-sandbox.ts';
 import { judgeCommand } from './harmless.ts';
 
@@ -17,14 +18,17 @@ export interface AskedCommand {
   cwd: string;
   /** A person has allowed it. */
   approved: boolean;
+  /** What a person has allowed in advance. */
+  rules?: readonly ApprovalRule[];
 }
 
 /**
  * Decides by sandbox mode, approval policy, approval and what works on this machine. What a person allows still runs
- * inside the sandbox of the agent's mode, unless none works, or the mode needs none.
+ * inside the sandbox of the agent's mode, unless none works, or the mode needs none. A rule is a person's approval, and
+ * lets nothing out of the sandbox unless it says so.
  */
 export function decideCommand(
-  { command, cwd, approved }: AskedCommand,
+  { command, cwd, approved: asked, rules = [] }: AskedCommand,
   settings: Pick<AgentSettings, 'sandbox_mode' | 'approval_policy'>,
   sandbox: SandboxState,
 ): CommandDecision {
@@ -33,6 +37,9 @@ export function decideCommand(
   if (isFree && isTrusted) return { run: 'free' };
   const contained = sandbox.works && !isFree;
   const judged = isTrusted && contained ? undefined : judgeCommand(command, cwd);
+  const mode = settings.sandbox_mode;
+  const approved =
+    asked || (judged !== undefined && isAllowedByRules({ command, cwd, mode, contained }, rules));
   const isAllowed = judged === undefined || judged.harmless || approved;
   if (sandbox.works && contained && isAllowed) return { run: 'sandboxed', bubblewrap: sandbox.bubblewrap };
   if (judged?.harmless) return { run: 'harmless', script: judged.script };

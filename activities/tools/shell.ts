@@ -3,6 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
 import { OutputCollector } from '../handles/output-collector.ts';
+import { ruleFor } from '../sandbox/approval-rules.ts';
 import { bubblewrapArgv } from '../sandbox/bubblewrap.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
@@ -68,7 +69,8 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
       }
       const cwd = await folder(context.resolve(args.workdir ?? '.'));
       const { settings } = context.agent;
-      const decision = decideCommand({ command, cwd, approved: context.approved }, settings, await detect());
+      const { approved, approvalRules: rules = [] } = context;
+      const decision = decideCommand({ command, cwd, approved, rules }, settings, await detect());
       if (decision.run === 'unapproved') throw await approvalFor(command, cwd, decision, context);
       return runCommand(args, cwd, decision, context);
     },
@@ -95,12 +97,14 @@ async function approvalFor(
   // Allowed for an agent that only reads, it is not allowed for one that may write, nor the other way round.
   const mode = context.agent.settings.sandbox_mode;
   const elsewhere = cwd === context.resolve('.') ? '' : ` (in ${cwd})`;
+  const rule = ruleFor({ command, cwd, mode, contained });
   return new ApprovalNeeded(
     {
       kind: 'command',
       summary: `${line}${elsewhere}`,
       reason,
       key: JSON.stringify([line, await realpath(cwd), contained ? 'contained' : 'free', mode]),
+      ...(rule === undefined ? {} : { rule }),
     },
     { subject: 'This command', hint },
   );

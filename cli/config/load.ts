@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import { cadreHome } from '../../server/home.ts';
 import { shellLine } from '../../worker/trust.ts';
+import { readSavedRules } from '../trust/saved-rules.ts';
 import { builtInLayers, CLASSIC } from './built-in-layers.ts';
 import { type ConfigFile, makeAbsolute, repositoryFile, userFile } from './config-files.ts';
 import { type Environment, memoryLayer, openaiLayer, temporalLayers } from './environment-layer.ts';
@@ -113,6 +114,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const notices = invalid.map(({ where, message }) => `${where}: ignored ${message}`);
   if (stranger !== undefined && ignored.length > 0)
     notices.push(ignoredNotice(stranger.show, ignored, trust));
+  const { problem } = readSavedRules(cadreHome(sources.environment));
+  if (problem !== undefined) notices.push(problem);
   notices.push(
     ...notYetAvailable((key) => origins.has(key) || [...origins.keys()].some((k) => k.startsWith(`${key}.`))),
   );

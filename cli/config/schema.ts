@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import {
   approvalPolicySchema,
+  approvalRuleSchema,
   dialectSchema,
   limitsSchema,
   MODEL_RETRY_MAX_MS,
   providerSettingsSchema,
+  RULE_MAX,
   reasoningEffortSchema,
   sandboxModeSchema,
   toolTogglesSchema,
 } from '../../protocol/index.ts';
+import { parseRule } from '../../worker/approval-rules.ts';
 
 const name = z.string().min(1);
 
@@ -41,6 +44,27 @@ const mcpServerSchema = z.strictObject({
   timeout_ms: z.int().positive().optional(),
 });
 
+/** The words of one command. */
+const ruleWords = z
+  .string()
+  .max(RULE_MAX)
+  .superRefine((text, context) => {
+    const parsed = parseRule(text);
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: `no rule: ${parsed.reason}` });
+  });
+
+/** A rule is a command, or a table that says where it holds. */
+const ruleSchema = z.union([
+  ruleWords,
+  approvalRuleSchema.extend({
+    command: ruleWords,
+    folder: z
+      .string()
+      .regex(/^(\/|~\/)/, 'it has to be absolute, or begin with ~/')
+      .optional(),
+  }),
+]);
+
 const settings = {
   model: name.optional(),
   model_provider: name.optional(),
@@ -56,6 +80,11 @@ const settings = {
   agents: agentsSchema.prefault({}),
   tools: toolTogglesSchema.prefault({}),
   approval_policy: approvalPolicySchema.default('on-request'),
+  approvals: z
+    .strictObject({
+      allow: z.array(ruleSchema).default([]).describe('Commands that need no approval, by their words'),
+    })
+    .prefault({}),
   sandbox_mode: sandboxModeSchema.default('workspace-write'),
   shell_environment: z
     .strictObject({
