@@ -90,6 +90,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
     non_interactive: choices.nonInteractive,
     ...(memory === undefined ? {} : { memory: isQueued ? {} : { path: memory } }),
     rollout: config.rollouts.enabled,
+    project_doc_max_bytes: config.project_doc_max_bytes,
     ...(rules.length === 0 ? {} : { approval_rules: rules }),
     ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
   };

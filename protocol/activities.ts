@@ -123,6 +123,8 @@ export interface RoleRequest {
   session_id: SessionId;
   /** The live settings of the parent: what the child inherits. */
   inherited: AgentSettings;
+  /** It has `project_docs`, which are not sent along: a child in the same folder takes them over as they are. */
+  has_project_docs?: boolean;
   role: string | undefined;
   persona?: string;
   model?: string;

@@ -29,6 +29,8 @@ export * from './named.ts';
 export * from './note.ts';
 export * from './orphans.ts';
 export * from './other-version.ts';
+export * from './project-docs.ts';
+export * from './project-docs-text.ts';
 export * from './queues.ts';
 export * from './reasoning-efforts.ts';
 export * from './rehearsal.ts';

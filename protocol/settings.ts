@@ -3,6 +3,7 @@ import { approvalRuleSchema } from './approval-rules.ts';
 import type { AgentId } from './ids.ts';
 import { limitsSchema } from './limits.ts';
 import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
+import { PROJECT_DOC_BYTES_MAX, projectDocsSchema } from './project-docs.ts';
 import { sandboxModeSchema } from './sandbox-modes.ts';
 
 export const APPROVAL_POLICIES = ['untrusted', 'on-request', 'never'] as const;
@@ -100,6 +101,8 @@ export const sessionSettingsSchema = z.strictObject({
   memory: z.strictObject({ path: z.string().min(1).optional() }).optional(),
   /** Its rollout is written when it closes, where the worker has a place for it. */
   rollout: z.boolean().optional(),
+  /** How many bytes of AGENTS.md files its agents are told at most; absent or 0: none. */
+  project_doc_max_bytes: z.int().nonnegative().max(PROJECT_DOC_BYTES_MAX).optional(),
   /** Commands that a person has allowed in advance. */
   approval_rules: z.array(approvalRuleSchema).optional(),
   /** JSON schema that the root's final answer has to follow. */
@@ -136,6 +139,8 @@ export const agentSettingsSchema = z.strictObject({
    * long as it lives. Absent where memory is off.
    */
   memory: z.strictObject({ path: z.string(), text: z.string().optional() }).optional(),
+  /** What the project says in whose folder it was started, as it was then. Absent where there is nothing, or it is off. */
+  project_docs: projectDocsSchema.optional(),
   /** Its instructions end with its task, the first message that it has got. No child inherits this. */
   task_in_instructions: z.boolean().optional(),
   /** It is to hand back its results in sections (`result-sections.ts`). No child inherits this. */

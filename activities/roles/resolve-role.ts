@@ -1,6 +1,7 @@
 import {
   type AgentSettings,
   CadreError,
+  type ProjectDocs,
   REHEARSAL_PROVIDER,
   type RoleAnswer,
   type RoleRequest,
@@ -13,6 +14,7 @@ import { askedStrictness } from './asked-strictness.ts';
 import { DEFAULT_ROLE } from './builtin-roles.ts';
 import { chooseEffort } from './choose-effort.ts';
 import { memoryFor } from './memory.ts';
+import { readProjectDocs } from './project-docs.ts';
 import type { Persona, Role } from './role.ts';
 import { type KnownRole, readRole } from './role-catalog.ts';
 import { tighten } from './tighten.ts';
@@ -71,9 +73,11 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     role_text: __,
     model_named: ___,
     memory: ____,
+    project_docs: _____,
     ...rest
   } = tightened(inherited, known, persona, allowed);
   const memory = await memoryFor(session, deps.memory);
+  const docs = await docsFor(request, folder, session);
   const settings: AgentSettings = {
     ...rest,
     ...askedStrictness(rest, request),
@@ -85,6 +89,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     ...(role.dialect === undefined ? {} : { dialect: role.dialect }),
     ...(instructions !== undefined && keepsInstructions(role, request) ? { instructions } : {}),
     ...(memory === undefined ? {} : { memory }),
+    ...(docs === undefined ? {} : { project_docs: docs }),
     ...(known.origin === 'built-in' ? {} : { role_text: textOf(known, persona) }),
   };
   const place = session.rollout === true ? deps.rolloutPath?.(request.session_id) : undefined;
@@ -99,6 +104,16 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
       ...(place === undefined ? {} : { rollout_path: place }),
     }
   );
+}
+
+/** What the project says; nothing where the parent, who is told the same, hands it on. */
+async function docsFor(
+  { inherited, has_project_docs: handsOn }: RoleRequest,
+  folder: string,
+  { project_doc_max_bytes: most = 0 }: SessionSettings,
+): Promise<ProjectDocs | undefined> {
+  if (handsOn === true && folder === inherited.working_directory) return undefined;
+  return readProjectDocs(folder, most);
 }
 
 async function knownRole(

@@ -20,7 +20,7 @@ const TIGHTER: Record<string, Record<string, readonly string[]>> = {
 };
 
 /** Numbers that allow the more the higher they are; where none is in force, any is a bound. */
-const BOUNDS = /^(agents\.(max_\w+|wait_\w+|tool_output_limit)|model_retry_ms)$/;
+const BOUNDS = /^(agents\.(max_\w+|wait_\w+|tool_output_limit)|model_retry_ms|project_doc_max_bytes)$/;
 
 export interface PersonalSettings {
   /** The values in force without the repository, defaults included. */

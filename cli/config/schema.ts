@@ -5,6 +5,7 @@ import {
   dialectSchema,
   limitsSchema,
   MODEL_RETRY_MAX_MS,
+  PROJECT_DOC_BYTES_MAX,
   providerSettingsSchema,
   RULE_MAX,
   reasoningEffortSchema,
@@ -101,6 +102,12 @@ const settings = {
       path: name.optional().describe('Default: memory.md in CADRE_HOME'),
     })
     .prefault({}),
+  project_doc_max_bytes: z
+    .int()
+    .nonnegative()
+    .max(PROJECT_DOC_BYTES_MAX)
+    .default(32_768)
+    .describe('How much of AGENTS.md files agents are told at most; 0: nothing'),
   notifications: z
     .strictObject({
       types: z
