@@ -3,6 +3,9 @@ import { isAllowedByRules } from './approval-rules.ts';
 import type { SandboxState } from './detect-sandbox.ts';
 import { judgeCommand } from './harmless.ts';
 
+const OUTSIDE = 'it asks to run outside the sandbox, where nothing would contain it';
+const INSIDE = 'Run it inside the sandbox, find another way, or report what you would need.';
+
 /** How a command may run. */
 export type CommandDecision =
   | { run: 'sandboxed'; bubblewrap: Extract<SandboxState, { works: true }>['bubblewrap'] }
@@ -20,6 +23,8 @@ export interface AskedCommand {
   approved: boolean;
   /** What a person has allowed in advance. */
   rules?: readonly ApprovalRule[];
+  /** It is to run outside the sandbox, for this reason. */
+  escalation?: string | undefined;
 }
 
 /**
@@ -28,14 +33,14 @@ export interface AskedCommand {
  * lets nothing out of the sandbox unless it says so.
  */
 export function decideCommand(
-  { command, cwd, approved: asked, rules = [] }: AskedCommand,
+  { command, cwd, approved: asked, rules = [], escalation }: AskedCommand,
   settings: Pick<AgentSettings, 'sandbox_mode' | 'approval_policy'>,
   sandbox: SandboxState,
 ): CommandDecision {
   const isFree = settings.sandbox_mode === 'danger-full-access';
   const isTrusted = settings.approval_policy !== 'untrusted';
   if (isFree && isTrusted) return { run: 'free' };
-  const contained = sandbox.works && !isFree;
+  const contained = sandbox.works && !isFree && escalation === undefined;
   const judged = isTrusted && contained ? undefined : judgeCommand(command, cwd);
   const mode = settings.sandbox_mode;
   const approved =
@@ -44,7 +49,9 @@ export function decideCommand(
   if (sandbox.works && contained && isAllowed) return { run: 'sandboxed', bubblewrap: sandbox.bubblewrap };
   if (judged?.harmless) return { run: 'harmless', script: judged.script };
   if (approved) return { run: 'free' };
-  return { run: 'unapproved', contained, ...explained(judged?.reason ?? '', isTrusted, isFree, sandbox) };
+  const explanation = explained(judged?.reason ?? '', isTrusted, isFree, sandbox);
+  if (escalation === undefined) return { run: 'unapproved', contained, ...explanation };
+  return { run: 'unapproved', contained, reason: `${OUTSIDE}: ${escalation}`, hint: INSIDE };
 }
 
 function explained(

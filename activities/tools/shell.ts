@@ -12,6 +12,7 @@ import { HARMLESS_PATH } from '../sandbox/harmless.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './define-tool.ts';
+import { escalationOf, escalationParameters } from './escalation.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MOST_TIMEOUT_MS = 24 * 3_600_000;
@@ -45,6 +46,7 @@ const parameters = z.strictObject({
     .max(MOST_TIMEOUT_MS)
     .default(DEFAULT_TIMEOUT_MS)
     .describe('Milliseconds after which the command is stopped'),
+  ...escalationParameters,
 });
 type ShellArguments = z.output<typeof parameters>;
 type RunningDecision = Exclude<CommandDecision, { run: 'unapproved' }>;
@@ -70,7 +72,9 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
       const cwd = await folder(context.resolve(args.workdir ?? '.'));
       const { settings } = context.agent;
       const { approved, approvalRules: rules = [] } = context;
-      const decision = decideCommand({ command, cwd, approved, rules }, settings, await detect());
+      const escalation = escalationOf(args, context);
+      const asked = { command, cwd, approved, rules, escalation };
+      const decision = decideCommand(asked, settings, await detect());
       if (decision.run === 'unapproved') throw await approvalFor(command, cwd, decision, context);
       return runCommand(args, cwd, decision, context);
     },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Connection, WorkflowClient, type WorkflowExecutionDescription } from '@temporalio/client';
+import { Connection, WorkflowClient } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Answer, type ModelServer, startModelServer } from '../support/model-server.ts';
 import type { SeenRequest } from '../support/wire-requests.ts';

@@ -102,7 +102,7 @@ test('nothing is read but ordinary files of the project: all else is left out wi
   expect(projectDocsText(told ?? { files: [] })).toContain('leads out of the project');
 
   for (const make of [
-    (path: string) => execFileSync('mkfifo', [path]),
+    (path: string) => execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', path]),
     (path: string) => symlinkSync('/dev/zero', path),
     (path: string) => symlinkSync(path, path),
     (path: string) => symlinkSync('/proc/self/environ', path),
