@@ -37,6 +37,7 @@ import { builtinTools } from './tools/builtin-tools.ts';
 import type { Tool } from './tools/define-tool.ts';
 import { offeredTools, planCall, surplusTools } from './tools/offered.ts';
 import { createFoundToolActivity, createToolActivities, type ToolDeps } from './tools/run-tool.ts';
+import { isTrusted } from './trust/trusted-folders.ts';
 
 export interface ActivityDeps {
   client: Client;
@@ -136,6 +137,7 @@ export function createActivities(deps: ActivityDeps) {
       rolloutPath: (session) => rollouts?.pathToWrite(session),
       memory: deps.memory,
       ownTools: new Set(tools.map(({ name }) => name)),
+      trusts: (folder) => isTrusted(deps.stateDir, folder),
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),

@@ -171,12 +171,9 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     'list what waits for an approval',
     () => import('./commands/approvals.ts'),
   );
-  define(
-    program,
-    'approve <request>',
-    'allow what an agent asks for',
-    () => import('./commands/approve.ts'),
-  ).option('--for-session', 'and the same for the rest of the session');
+  define(program, 'approve <request>', 'allow what an agent asks for', () => import('./commands/approve.ts'))
+    .option('--for-session', 'and the same for the rest of the session')
+    .option('--always', 'and the same in later sessions: a rule is saved');
   define(program, 'deny <request>', 'refuse what an agent asks for', () => import('./commands/deny.ts'))
     .option('--reason <text>', 'why, for the agent')
     .option('--abort', 'and stop its turn');
@@ -293,6 +290,14 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     'print every setting and where it comes from',
     () => import('./commands/config.ts'),
   );
+  define(
+    program,
+    'trust [dir]',
+    'let the settings and roles of a repository count as yours (default: the one of this folder)',
+    () => import('./commands/trust.ts'),
+  )
+    .addOption(new Option('--list', 'list the folders that are trusted').conflicts('revoke'))
+    .option('--revoke', 'trust it no longer');
   return program;
 }
 

@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import {
   type AgentSettings,
   type ContentPart,
@@ -7,11 +8,13 @@ import {
   type SessionSettings,
 } from '../protocol/index.ts';
 import { cadreHome } from '../server/home.ts';
+import { configuredRules } from './config/approval-rules.ts';
 import type { Environment } from './config/environment-layer.ts';
 import { withFolder } from './config/mcp-servers.ts';
 import { memoryFile } from './config/memory.ts';
 import type { ProviderChoice } from './config/provider.ts';
 import type { Config } from './config/schema.ts';
+import { readSavedRules } from './trust/saved-rules.ts';
 
 export interface SessionChoices {
   config: Config;
@@ -81,7 +84,9 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
     ...(own === undefined ? [] : [own]),
   ];
   const filter = { include, exclude: [...exclude, ...keys] };
-  const memory = memoryFile(config, cadreHome(environment));
+  const home = cadreHome(environment);
+  const memory = memoryFile(config, home);
+  const rules = [...configuredRules(config, environment.HOME || homedir()), ...readSavedRules(home).rules];
   return {
     ...(isQueued
       ? {}
@@ -100,6 +105,8 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
     non_interactive: choices.nonInteractive,
     ...(memory === undefined ? {} : { memory: isQueued ? {} : { path: memory } }),
     rollout: config.rollouts.enabled,
+    project_doc_max_bytes: config.project_doc_max_bytes,
+    ...(rules.length === 0 ? {} : { approval_rules: rules }),
     ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
   };
 }

@@ -13,7 +13,8 @@ import type {
   SnapshotRequest,
 } from './restore.ts';
 import type { ArchiveAnswer, ArchiveRequest, RolloutAnswer, RolloutRequest } from './rollout.ts';
-import type { AgentSettings, ApprovalPolicy, SandboxMode } from './settings.ts';
+import type { SandboxMode } from './sandbox-modes.ts';
+import type { AgentSettings, ApprovalPolicy } from './settings.ts';
 import type { Usage } from './usage.ts';
 
 /** Where a conversation is found, and the proof that what was found is it. */
@@ -124,6 +125,8 @@ export interface RoleRequest {
   session_id: SessionId;
   /** The live settings of the parent: what the child inherits. */
   inherited: AgentSettings;
+  /** It has `project_docs`, which are not sent along: a child in the same folder takes them over as they are. */
+  has_project_docs?: boolean;
   role: string | undefined;
   persona?: string;
   model?: string;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ApprovalRule } from './approval-rules.ts';
 import { type AgentId, NAMED_ID_MAX } from './ids.ts';
 import { REASON_MAX } from './message-size.ts';
 import { boundedText } from './text-length.ts';
@@ -20,6 +21,8 @@ export interface ApprovalNeed {
   key: string;
   /** The folder that is asked about, links resolved. */
   path?: string;
+  /** The rule that would allow it from now on, where there can be one. */
+  rule?: ApprovalRule;
 }
 
 /** A question that waits for a person; held by the root of the session. */

@@ -3,7 +3,8 @@ import type { DialectTools, OperationTool } from './dialect-tools.ts';
 import { AGENT_ID_MAX } from './ids.ts';
 import type { ContentPart } from './items.ts';
 import { isBlank, messageTextSchema } from './message-size.ts';
-import { approvalPolicySchema, sandboxModeSchema } from './settings.ts';
+import { sandboxModeSchema } from './sandbox-modes.ts';
+import { approvalPolicySchema } from './settings.ts';
 import { boundedText, NAME_MAX, PATH_MAX } from './text-length.ts';
 
 /** How many characters of instructions a call may give: they travel with each run of the agent. */

@@ -1,19 +1,19 @@
 import { z } from 'zod';
+import { approvalRuleSchema } from './approval-rules.ts';
 import type { AgentId } from './ids.ts';
 import { limitsSchema } from './limits.ts';
 import { mcpServersSchema } from './mcp-servers.ts';
 import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
+import { PROJECT_DOC_BYTES_MAX, projectDocsSchema } from './project-docs.ts';
+import { sandboxModeSchema } from './sandbox-modes.ts';
 
-export const SANDBOX_MODES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
 export const APPROVAL_POLICIES = ['untrusted', 'on-request', 'never'] as const;
 export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export const DIALECTS = ['collab', 'named', 'sessions', 'mailbox'] as const;
 
-export const sandboxModeSchema = z.enum(SANDBOX_MODES);
 export const approvalPolicySchema = z.enum(APPROVAL_POLICIES);
 export const reasoningEffortSchema = z.enum(REASONING_EFFORTS);
 export const dialectSchema = z.enum(DIALECTS);
-export type SandboxMode = z.infer<typeof sandboxModeSchema>;
 export type ApprovalPolicy = z.infer<typeof approvalPolicySchema>;
 export type ReasoningEffort = z.infer<typeof reasoningEffortSchema>;
 export type Dialect = z.infer<typeof dialectSchema>;
@@ -121,6 +121,10 @@ export const sessionSettingsSchema = z.strictObject({
   rollout: z.boolean().optional(),
   /** Servers of tools; absent for queued sessions: the worker's then. Of keys only the names of variables stand here. */
   mcp_servers: mcpServersSchema.optional(),
+  /** How many bytes of AGENTS.md files its agents are told at most; absent or 0: none. */
+  project_doc_max_bytes: z.int().nonnegative().max(PROJECT_DOC_BYTES_MAX).optional(),
+  /** Commands that a person has allowed in advance. */
+  approval_rules: z.array(approvalRuleSchema).optional(),
   /** JSON schema that the root's final answer has to follow. */
   output_schema: z.record(z.string(), z.unknown()).optional(),
 });
@@ -155,6 +159,8 @@ export const agentSettingsSchema = z.strictObject({
    * long as it lives. Absent where memory is off.
    */
   memory: z.strictObject({ path: z.string(), text: z.string().optional() }).optional(),
+  /** What the project says in whose folder it was started, as it was then. Absent where there is nothing, or it is off. */
+  project_docs: projectDocsSchema.optional(),
   /** Its instructions end with its task, the first message that it has got. No child inherits this. */
   task_in_instructions: z.boolean().optional(),
   /** It is to hand back its results in sections (`result-sections.ts`). No child inherits this. */

@@ -1,7 +1,8 @@
 import type { AgentEvent } from './events.ts';
 import type { AgentId, SessionId } from './ids.ts';
 import type { Item } from './items.ts';
-import type { ReasoningEffort, SandboxMode, Source } from './settings.ts';
+import type { SandboxMode } from './sandbox-modes.ts';
+import type { ReasoningEffort, Source } from './settings.ts';
 import type { Status, WaitingFor } from './status.ts';
 import type { Usage } from './usage.ts';
 

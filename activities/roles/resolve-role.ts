@@ -1,6 +1,7 @@
 import {
   type AgentSettings,
   CadreError,
+  type ProjectDocs,
   REHEARSAL_PROVIDER,
   type RoleAnswer,
   type RoleRequest,
@@ -13,6 +14,7 @@ import { askedStrictness } from './asked-strictness.ts';
 import { DEFAULT_ROLE } from './builtin-roles.ts';
 import { chooseEffort } from './choose-effort.ts';
 import { memoryFor } from './memory.ts';
+import { readProjectDocs } from './project-docs.ts';
 import type { Persona, Role } from './role.ts';
 import { type KnownRole, readRole } from './role-catalog.ts';
 import { tighten } from './tighten.ts';
@@ -31,6 +33,8 @@ export interface RoleDeps {
   memory?: string | undefined;
   /** Where the session does not say: the home of whoever runs this. */
   home?: string;
+  /** Whether the person who runs this trusts the project of a folder (default: none). */
+  trusts?: (folder: string) => boolean;
   /** Where the rollout of a session goes; undefined where none is written. */
   rolloutPath?: (session: SessionId) => string | undefined;
   /** The models that a provider has; undefined when it takes any, or does not tell. */
@@ -71,9 +75,11 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     role_text: __,
     model_named: ___,
     memory: ____,
+    project_docs: _____,
     ...rest
   } = tightened(inherited, known, persona, allowed?.names);
   const memory = await memoryFor(session, deps.memory);
+  const docs = await docsFor(request, folder, session);
   const settings: AgentSettings = {
     ...rest,
     ...askedStrictness(rest, request),
@@ -85,6 +91,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     ...(role.dialect === undefined ? {} : { dialect: role.dialect }),
     ...(instructions !== undefined && keepsInstructions(role, request) ? { instructions } : {}),
     ...(memory === undefined ? {} : { memory }),
+    ...(docs === undefined ? {} : { project_docs: docs }),
     ...(known.origin === 'built-in' ? {} : { role_text: textOf(known, persona) }),
   };
   const place = session.rollout === true ? deps.rolloutPath?.(request.session_id) : undefined;
@@ -102,16 +109,26 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
   );
 }
 
+/** What the project says; nothing where the parent, who is told the same, hands it on. */
+async function docsFor(
+  { inherited, has_project_docs: handsOn }: RoleRequest,
+  folder: string,
+  { project_doc_max_bytes: most = 0 }: SessionSettings,
+): Promise<ProjectDocs | undefined> {
+  if (handsOn === true && folder === inherited.working_directory) return undefined;
+  return readProjectDocs(folder, most);
+}
+
 async function knownRole(
   name: string,
   { working_directory: folder, dialect }: AgentSettings,
   session: SessionSettings,
-  { roleNamed, home }: RoleDeps,
+  { roleNamed, home, trusts = () => false }: RoleDeps,
 ): Promise<KnownRole> {
   if (roleNamed !== undefined) {
     return { role: roleNamed(name), origin: 'built-in', path: '', aliases: [] };
   }
-  const places = { folder, home: session.environment?.HOME ?? home, dialect };
+  const places = { folder, home: session.environment?.HOME ?? home, dialect, trusted: trusts(folder) };
   return readRole(places, name);
 }
 

@@ -21,10 +21,13 @@ export interface KnownRole {
 export class RoleCatalog {
   readonly files: readonly RoleFile[];
   readonly #dialect: Dialect;
+  readonly #trusted: boolean;
 
-  constructor(files: readonly RoleFile[], dialect: Dialect) {
+  /** @param trusted whether the person trusts the project: its roles may take the place of others whole then */
+  constructor(files: readonly RoleFile[], dialect: Dialect, trusted = false) {
     this.files = files;
     this.#dialect = dialect;
+    this.#trusted = trusted;
   }
 
   /** Every role that agents of this dialect are told of: none is hidden by a nearer one, or broken. */
@@ -81,7 +84,7 @@ export class RoleCatalog {
     const own = this.#ownLike(file);
     // Nobody knows what it would take away.
     if (own?.ok === false) return undefined;
-    const within = origin === 'project' ? (own?.role ?? this.#replaced(name)) : undefined;
+    const within = this.#isStrange(file) ? (own?.role ?? findBuiltin(name, this.#dialect)) : undefined;
     return { role, path, origin, aliases: this.#aliases(name), within };
   }
 
@@ -89,18 +92,18 @@ export class RoleCatalog {
    * What the person has at home under the name of a project's file, in whatever case: it holds also where the project
    * says otherwise. The very name goes before one in another case.
    */
-  #ownLike({ name, origin }: RoleFile): RoleFile | undefined {
-    if (origin !== 'project') return undefined;
+  #ownLike(file: RoleFile): RoleFile | undefined {
+    if (!this.#isStrange(file)) return undefined;
+    const { name } = file;
     const like = this.files.filter(
-      (file) => file.origin === 'home' && file.name.toLowerCase() === name.toLowerCase(),
+      (each) => each.origin === 'home' && each.name.toLowerCase() === name.toLowerCase(),
     );
-    return like.find((file) => file.name === name) ?? like[0];
+    return like.find((each) => each.name === name) ?? like[0];
   }
 
-  /** The role of Cadre whose place a file takes. */
-  #replaced(name: string): Role | undefined {
-    const builtin = findBuiltin(name, this.#dialect);
-    return builtin !== undefined && isListedIn(this.#dialect, builtin.name) ? builtin : undefined;
+  /** It may come from anybody, and bounds of others hold for it. */
+  #isStrange({ origin }: RoleFile): boolean {
+    return origin === 'project' && !this.#trusted;
   }
 
   #builtin(role: Role): KnownRole {
@@ -125,11 +128,13 @@ export interface RolePlaces {
   /** Default: that of whoever runs this. */
   home?: string | undefined;
   dialect: Dialect;
+  /** Whether the person trusts the project that the folder belongs to. */
+  trusted?: boolean;
 }
 
 /** The roles as the files say now. */
 export async function readRoleCatalog(places: RolePlaces): Promise<RoleCatalog> {
-  return new RoleCatalog(await readRoleFiles(foldersOf(places)), places.dialect);
+  return new RoleCatalog(await readRoleFiles(foldersOf(places)), places.dialect, places.trusted);
 }
 
 /**
@@ -142,7 +147,7 @@ export async function readRole(places: RolePlaces, name: string): Promise<KnownR
   const wanted = [name, findBuiltin(name, dialect)?.name ?? name].map((each) => each.toLowerCase());
   const files = await readRoleFiles(foldersOf(places), (each) => wanted.includes(each.toLowerCase()));
   try {
-    return new RoleCatalog(files, dialect).named(name);
+    return new RoleCatalog(files, dialect, places.trusted).named(name);
   } catch (error) {
     if (!(error instanceof CadreError) || error.code !== 'unknown_role') throw error;
     return (await readRoleCatalog(places)).named(name);

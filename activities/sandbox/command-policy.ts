@@ -1,6 +1,10 @@
-import type { AgentSettings } from '../../protocol/index.ts';
+import type { AgentSettings, ApprovalRule } from '../../protocol/index.ts';
+import { isAllowedByRules } from './approval-rules.ts';
 import type { SandboxState } from './detect-sandbox.ts';
 import { judgeCommand } from './harmless.ts';
+
+const OUTSIDE = 'it asks to run outside the sandbox, where nothing would contain it';
+const INSIDE = 'Run it inside the sandbox, find another way, or report what you would need.';
 
 /** How a command may run. */
 export type CommandDecision =
@@ -17,27 +21,37 @@ export interface AskedCommand {
   cwd: string;
   /** A person has allowed it. */
   approved: boolean;
+  /** What a person has allowed in advance. */
+  rules?: readonly ApprovalRule[];
+  /** It is to run outside the sandbox, for this reason. */
+  escalation?: string | undefined;
 }
 
 /**
  * Decides by sandbox mode, approval policy, approval and what works on this machine. What a person allows still runs
- * inside the sandbox of the agent's mode, unless none works, or the mode needs none.
+ * inside the sandbox of the agent's mode, unless none works, or the mode needs none. A rule is a person's approval, and
+ * lets nothing out of the sandbox unless it says so.
  */
 export function decideCommand(
-  { command, cwd, approved }: AskedCommand,
+  { command, cwd, approved: asked, rules = [], escalation }: AskedCommand,
   settings: Pick<AgentSettings, 'sandbox_mode' | 'approval_policy'>,
   sandbox: SandboxState,
 ): CommandDecision {
   const isFree = settings.sandbox_mode === 'danger-full-access';
   const isTrusted = settings.approval_policy !== 'untrusted';
   if (isFree && isTrusted) return { run: 'free' };
-  const contained = sandbox.works && !isFree;
+  const contained = sandbox.works && !isFree && escalation === undefined;
   const judged = isTrusted && contained ? undefined : judgeCommand(command, cwd);
+  const mode = settings.sandbox_mode;
+  const approved =
+    asked || (judged !== undefined && isAllowedByRules({ command, cwd, mode, contained }, rules));
   const isAllowed = judged === undefined || judged.harmless || approved;
   if (sandbox.works && contained && isAllowed) return { run: 'sandboxed', bubblewrap: sandbox.bubblewrap };
   if (judged?.harmless) return { run: 'harmless', script: judged.script };
   if (approved) return { run: 'free' };
-  return { run: 'unapproved', contained, ...explained(judged?.reason ?? '', isTrusted, isFree, sandbox) };
+  const explanation = explained(judged?.reason ?? '', isTrusted, isFree, sandbox);
+  if (escalation === undefined) return { run: 'unapproved', contained, ...explanation };
+  return { run: 'unapproved', contained, reason: `${OUTSIDE}: ${escalation}`, hint: INSIDE };
 }
 
 function explained(

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readOptions } from './command-options.ts';
-import { parseCommand, type SimpleCommand, toScript } from './command-words.ts';
+import { type ParsedCommand, parseCommand, type SimpleCommand, toScript } from './command-words.ts';
 import { judgeGit } from './harmless-git.ts';
 import { HARMLESS_PROGRAMS } from './harmless-programs.ts';
 import { isWithin } from './is-within.ts';
@@ -23,10 +23,19 @@ const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
  * @param command a line for a shell, or program and arguments
  */
 export function judgeCommand(command: string | readonly string[], cwd: string): Harmlessness {
-  const line = typeof command === 'string' ? command : shellLine(command);
-  if (line === undefined) return judgeAll([{ words: [...command] }], cwd);
-  const parsed = parseCommand(line);
+  const parsed = parsedOf(command);
   return parsed.ok ? judgeAll(parsed.commands, cwd) : { harmless: false, reason: parsed.reason };
+}
+
+/** The commands of a line, each as its words; undefined where a shell would read more than that. */
+export function commandsIn(command: string | readonly string[]): SimpleCommand[] | undefined {
+  const parsed = parsedOf(command);
+  return parsed.ok ? parsed.commands : undefined;
+}
+
+function parsedOf(command: string | readonly string[]): ParsedCommand {
+  const line = typeof command === 'string' ? command : shellLine(command);
+  return line === undefined ? { ok: true, commands: [{ words: [...command] }] } : parseCommand(line);
 }
 
 /** `bash -lc LINE` is how many models call a shell. */

@@ -38,6 +38,7 @@ export class ApprovalNeeded extends CadreError {
       reason,
       key: need.key.length <= MOST_KEY ? need.key : createHash('sha256').update(need.key).digest('hex'),
       ...(need.path === undefined ? {} : { path: need.path }),
+      ...(need.rule === undefined ? {} : { rule: need.rule }),
     };
   }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AgentContext, PlanStep, ToolEffects } from '../../protocol/index.ts';
+import type { AgentContext, ApprovalRule, PlanStep, ToolEffects } from '../../protocol/index.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
 
 /** What a tool may use while it runs one call. */
@@ -12,6 +12,8 @@ export interface ToolContext {
   signal: AbortSignal;
   /** A person has allowed this very call: what throws `ApprovalNeeded` otherwise may be done. */
   approved: boolean;
+  /** Commands that a person has allowed in advance. */
+  approvalRules?: readonly ApprovalRule[];
   /** Nobody can be asked for an approval. */
   nonInteractive: boolean;
   /** Folder for stored outputs (CADRE_HOME). */

@@ -190,6 +190,7 @@ function contextOf(
     environment,
     signal,
     approved,
+    approvalRules: session.approval_rules ?? [],
     nonInteractive: session.non_interactive,
     stateDir: deps.stateDir,
     readTranscript: deps.readTranscript,

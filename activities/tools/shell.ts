@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
 import { OutputCollector } from '../handles/output-collector.ts';
 import { patchInCommand } from '../patch/wrapping.ts';
+import { ruleFor } from '../sandbox/approval-rules.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
 import { type Contained, contain } from '../sandbox/contained.ts';
@@ -14,6 +15,7 @@ import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
 import { patch } from './apply-patch.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './define-tool.ts';
+import { escalationOf, escalationParameters } from './escalation.ts';
 import { isAllowed } from './tool-policy.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -48,6 +50,7 @@ const parameters = z.strictObject({
     .max(MOST_TIMEOUT_MS)
     .default(DEFAULT_TIMEOUT_MS)
     .describe('Milliseconds after which the command is stopped'),
+  ...escalationParameters,
 });
 type ShellArguments = z.output<typeof parameters>;
 type RunningDecision = Exclude<CommandDecision, { run: 'unapproved' }>;
@@ -74,7 +77,10 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
       }
       const cwd = await folder(context.resolve(args.workdir ?? '.'));
       const { settings } = context.agent;
-      const decision = decideCommand({ command, cwd, approved: context.approved }, settings, await detect());
+      const { approved, approvalRules: rules = [] } = context;
+      const escalation = escalationOf(args, context);
+      const asked = { command, cwd, approved, rules, escalation };
+      const decision = decideCommand(asked, settings, await detect());
       if (decision.run === 'unapproved') throw await approvalFor(command, cwd, decision, context);
       return runCommand(args, cwd, decision, context);
     },
@@ -110,12 +116,14 @@ async function approvalFor(
   // Allowed for an agent that only reads, it is not allowed for one that may write, nor the other way round.
   const mode = context.agent.settings.sandbox_mode;
   const elsewhere = cwd === context.resolve('.') ? '' : ` (in ${cwd})`;
+  const rule = ruleFor({ command, cwd, mode, contained });
   return new ApprovalNeeded(
     {
       kind: 'command',
       summary: `${line}${elsewhere}`,
       reason,
       key: JSON.stringify([line, await realpath(cwd), contained ? 'contained' : 'free', mode]),
+      ...(rule === undefined ? {} : { rule }),
     },
     { subject: 'This command', hint },
   );

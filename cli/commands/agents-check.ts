@@ -54,7 +54,7 @@ function problemsOf(file: RoleFile, { files, roles }: RolesHere): string[] {
   const bound = roles.find(({ path }) => path === file.path)?.within;
   if (bound !== undefined) {
     problems.push(
-      `${file.path}:1: it takes the place of ${bound.name}, and may do no more than that: what a project says loosens nothing of yours`,
+      `${file.path}:1: it takes the place of ${bound.name}, and may do no more than that: what a project says loosens nothing of yours until you trust it (cadre trust)`,
     );
   }
   return problems;

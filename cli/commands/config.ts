@@ -4,6 +4,7 @@ import { configSchema, SECRET_KEYS } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { columns } from '../terminal-text.ts';
+import { trustText } from '../trust-finding.ts';
 
 /** Prints each setting and where it comes from. */
 export default async function config(invocation: Invocation): Promise<ExitCode> {
@@ -14,11 +15,13 @@ export default async function config(invocation: Invocation): Promise<ExitCode> 
     origin: loaded.originOf(formatKey(path)).where,
   }));
   const settings = [...set, ...unset(set.map(({ key }) => key))];
-  invocation.output.result({ settings, files: loaded.files }, () =>
+  const { files, trust, withheld } = loaded;
+  invocation.output.result({ settings, files, withheld, ...(trust === undefined ? {} : { trust }) }, () =>
     columns(
       settings.map(({ key, value, origin }) => [key, value === null ? '-' : JSON.stringify(value), origin]),
     ).join('\n'),
   );
+  if (trust !== undefined && invocation.output.format === 'text') invocation.output.info(trustText(trust));
   return EXIT.done;
 }
 

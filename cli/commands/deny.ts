@@ -8,5 +8,10 @@ export default function deny(
   [request]: [string],
   { reason, abort }: { reason?: string; abort?: boolean },
 ): Promise<ExitCode> {
-  return decide(invocation, request, abort === true ? 'abort' : 'deny', reason);
+  return decide(
+    invocation,
+    request,
+    abort === true ? 'abort' : 'deny',
+    reason === undefined ? {} : { reason },
+  );
 }

@@ -19,6 +19,7 @@ import { mcpFindings } from '../mcp-findings.ts';
 import { memoryFinding } from '../memory-finding.ts';
 import { SessionFiles } from '../serving/session-files.ts';
 import { TemporalLink } from '../temporal-link.ts';
+import { trustFinding } from '../trust-finding.ts';
 
 /** Tells what works here and what does not, and how to mend it. */
 export default async function doctor(invocation: Invocation): Promise<ExitCode> {
@@ -43,6 +44,7 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
     const { config } = loaded;
     findings.push(
       await look('model', modelOf(invocation, loaded)),
+      await look('trust', async () => trustFinding(cadreHome(invocation.environment), loaded)),
       await look('memory', () => memoryFinding(config, cadreHome(invocation.environment))),
       ...(await mcpFindings(config, invocation.environment, invocation.cwd)),
       ...keys,

@@ -1,5 +1,7 @@
 import type { Dialect } from '../../protocol/index.ts';
+import { cadreHome } from '../../server/home.ts';
 import type { KnownRole, RoleFile } from '../../worker/roles.ts';
+import { isTrusted } from '../../worker/trust.ts';
 import type { Invocation } from '../invocation.ts';
 
 export interface ListedRole extends KnownRole {
@@ -18,7 +20,8 @@ export interface RolesHere {
 /** The roles that an agent has which works in this folder. */
 export async function rolesHere({ cwd, environment }: Invocation): Promise<RolesHere> {
   const { readRoleCatalog } = await import('../../worker/roles.ts');
-  const places = { folder: cwd, home: environment.HOME };
+  const trusted = isTrusted(cadreHome(environment), cwd);
+  const places = { folder: cwd, home: environment.HOME, trusted };
   const usual = await readRoleCatalog({ ...places, dialect: 'collab' });
   const sessions = await readRoleCatalog({ ...places, dialect: 'sessions' });
   const known = usual.all();

@@ -10,6 +10,7 @@ import {
   REHEARSAL_PROVIDER,
   SEARCH_ATTRIBUTES,
 } from '../../protocol/index.ts';
+import { cadreHome } from '../../server/home.ts';
 import { checkRole } from '../check-role.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { modelLister } from '../config/list-models.ts';
@@ -22,6 +23,7 @@ import { report } from '../follow/report.ts';
 import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
+import { docNotices } from '../project-doc-notices.ts';
 import { readText } from '../read-text.ts';
 import { withLimitsOf } from '../role-limits.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
@@ -97,7 +99,10 @@ export default async function run(
   const preset = agentSettingsOf(settings);
   const session = sessionSettingsOf({ ...settings, searchAttributes: [] });
   // A queued one has the roles of its workers.
-  const dialect = isQueued ? preset.dialect : await checkRole(id, preset, session, provider, listModels);
+  const { dialect, project_docs: docs } = isQueued
+    ? preset
+    : await checkRole(id, preset, session, provider, listModels, cadreHome(environment));
+  for (const notice of docs === undefined ? [] : docNotices(docs)) output.warn(notice);
   const sources = invocation.configSources(cwd);
   const flags = [...(sources.flags ?? []), ...flagsOf(options)];
   const root = await withLimitsOf(dialect, settings, { ...sources, flags });

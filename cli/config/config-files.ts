@@ -1,9 +1,9 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { CadreError } from '../../protocol/errors.ts';
+import { projectRoot } from '../../worker/trust.ts';
 import type { Environment } from './environment-layer.ts';
 import { leaves, matches, setAt, type Table } from './key-path.ts';
 import { fileLayer, type Layer } from './layer.ts';
-import { repositoryRoot } from './repository.ts';
 import { PATH_KEYS } from './schema.ts';
 import { readTomlFile } from './toml-file.ts';
 
@@ -13,6 +13,8 @@ export interface ConfigFile {
   show: string;
   layer: Layer;
   kind: 'user' | 'repository';
+  /** SHA-256 of what the file holds. */
+  digest: string;
 }
 
 /** The person's own file: `~/.cadre/config.toml`, or what CADRE_CONFIG names. */
@@ -34,7 +36,7 @@ export function repositoryFile(
   home: string,
   userPath: string | undefined,
 ): ConfigFile | undefined {
-  const path = join(repositoryRoot(cwd) ?? cwd, '.cadre', 'config.toml');
+  const path = join(projectRoot(cwd), '.cadre', 'config.toml');
   const isPersonal = path === userPath || path === join(home, '.cadre', 'config.toml');
   return isPersonal ? undefined : configFile(path, 'repository', home);
 }
@@ -43,7 +45,7 @@ function configFile(path: string, kind: ConfigFile['kind'], home: string): Confi
   const file = readTomlFile(path);
   if (file === undefined) return undefined;
   const show = path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
-  return { path, show, kind, layer: fileLayer(kind, file, show) };
+  return { path, show, kind, digest: file.digest, layer: fileLayer(kind, file, show) };
 }
 
 /** Paths in a file are relative to it, wherever the command runs. */

@@ -1,8 +1,12 @@
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
+import { cadreHome } from '../../server/home.ts';
+import { shellLine } from '../../worker/trust.ts';
+import { readSavedRules } from '../trust/saved-rules.ts';
 import { builtInLayers, CLASSIC } from './built-in-layers.ts';
 import { type ConfigFile, makeAbsolute, repositoryFile, userFile } from './config-files.ts';
 import { type Environment, memoryLayer, openaiLayer, temporalLayers } from './environment-layer.ts';
+import { type FolderTrust, folderTrust } from './folder-trust.ts';
 import { formatKey, leaves, removeAt, type Table, valueAt } from './key-path.ts';
 import { DEFAULT_ORIGIN, type Layer, namedLayer, type Origin, stack } from './layer.ts';
 import { overrideLayer } from './overrides.ts';
@@ -38,6 +42,10 @@ export interface LoadedConfig {
   notices: string[];
   /** The files that were read. */
   files: string[];
+  /** Whether the folder's own settings count as the person's; absent where they are the person's. */
+  trust?: FolderTrust;
+  /** Keys of the folder's own settings that do not count, since it is not trusted. */
+  withheld: string[];
 }
 
 /**
@@ -51,6 +59,9 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const user = userFile(sources.environment, home);
   const repository = repositoryFile(sources.cwd, home, user?.path);
   const files = [user, repository].filter((file) => file !== undefined);
+  const trust = folderTrust(cadreHome(sources.environment), sources.cwd, repository?.digest);
+  const isStrange = repository !== undefined && trust.state !== 'trusted';
+  const stranger = isStrange ? repository : undefined;
   const overrides = overrideLayer(sources.overrides ?? []);
   makeAbsolute(overrides.values, sources.typedIn ?? sources.cwd, home);
   for (const file of files) makeAbsolute(file.layer.values, dirname(file.path), home);
@@ -67,15 +78,18 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   ]);
 
   // A stranger's mistake is no reason to refuse every run in the folder.
-  const invalid = repository === undefined ? [] : withholdInvalid(repository.layer);
+  const invalid = stranger === undefined ? [] : withholdInvalid(stranger.layer);
   throwProblems(
     [...files.map((file) => file.layer), ...fromOutside, overrides, flags].flatMap((l) => problemsOf(l)),
   );
 
-  const profile = chosenProfile(sources.profile, overrides, user?.layer);
+  const profile = chosenProfile(sources.profile, overrides, [
+    ...present(isStrange ? undefined : repository?.layer),
+    ...present(user?.layer),
+  ]);
   checkProfile(profile, files);
   const personal = [...present(user?.layer), ...present(profileLayer(user, profile))];
-  const ignored = repository === undefined ? [] : withhold(repository, personal, profile);
+  const ignored = stranger === undefined ? [] : withhold(stranger, personal, profile);
   const settle = (): Settled =>
     settled(
       [
@@ -90,19 +104,24 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
       profile,
     );
   let inForce = settle();
-  if (repository !== undefined && inForce.conflicts.length > 0) {
-    invalid.push(...withholdConflicting(repository, profile, inForce));
+  if (stranger !== undefined && inForce.conflicts.length > 0) {
+    invalid.push(...withholdConflicting(stranger, profile, inForce));
     inForce = settle();
   }
   throwProblems(inForce.conflicts);
   const { config, origins } = inForce;
   const notices = invalid.map(({ where, message }) => `${where}: ignored ${message}`);
-  if (repository !== undefined && ignored.length > 0) notices.push(ignoredNotice(repository.show, ignored));
+  if (stranger !== undefined && ignored.length > 0)
+    notices.push(ignoredNotice(stranger.show, ignored, trust));
+  const { problem } = readSavedRules(cadreHome(sources.environment));
+  if (problem !== undefined) notices.push(problem);
   return {
     config,
     originOf: (key) => origins.get(key) ?? DEFAULT_ORIGIN,
     notices,
     files: files.map((file) => file.path),
+    withheld: ignored,
+    ...(trust.folder === home ? {} : { trust }),
   };
 }
 
@@ -159,8 +178,18 @@ function withholdConflicting(
   });
 }
 
-function ignoredNotice(file: string, keys: readonly string[]): string {
-  return `${file}: ignored ${keys.join(', ')}: a repository's own settings may not loosen anything. Put them into your own configuration, or give them with -c, if you mean them.`;
+/** Also what the person could do about it. */
+function ignoredNotice(
+  file: string,
+  keys: readonly string[],
+  { folder, state, problem }: FolderTrust,
+): string {
+  const why =
+    state === 'changed'
+      ? 'the file is not what it was when you trusted its folder'
+      : "a repository's own settings may not loosen anything until you trust its folder";
+  const broken = problem === undefined ? '' : ` ${problem}.`;
+  return `${file}: ignored ${keys.join(', ')}: ${why}.${broken} Where you mean them, look into it, then: cadre trust ${shellLine([folder])}`;
 }
 
 function builtIns(written: readonly Layer[], profile: string | undefined): Layer[] {

@@ -5,13 +5,14 @@ import type { ConfigFile } from './config-files.ts';
 import { isTable, type Table, valueAt } from './key-path.ts';
 import type { Layer } from './layer.ts';
 
-/** The profile in force: `--profile`, `-c profile=`, or the one that the person's file names. */
+/** The profile in force: `--profile`, `-c profile=`, or the one that a file names, the first before the others. */
 export function chosenProfile(
   flag: string | undefined,
   overrides: Layer,
-  user: Layer | undefined,
+  files: readonly Layer[],
 ): string | undefined {
-  const chosen = flag ?? valueAt(overrides.values, ['profile']) ?? valueAt(user?.values ?? {}, ['profile']);
+  const named = [overrides, ...files].map(({ values }) => valueAt(values, ['profile']));
+  const chosen = flag ?? named.find((name) => name !== undefined);
   return chosen === undefined ? undefined : String(chosen);
 }
 

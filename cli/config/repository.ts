@@ -1,30 +1,7 @@
-import { statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
 import { formatKey, type KeyPath, leaves, matches, removeAt, type Table, valueAt } from './key-path.ts';
 
-/** The root of the repository that a folder is in; undefined outside of any. */
-export function repositoryRoot(folder: string): string | undefined {
-  for (let at = folder; ; at = dirname(at)) {
-    const git = statSync(join(at, '.git'), { throwIfNoEntry: false });
-    if (git !== undefined && git.mtimeMs !== PLACEHOLDER_TIME) return at;
-    if (dirname(at) === at) return undefined;
-  }
-}
-
-/** What a repository may not say at all: it would reach a stranger, or run or reveal something. */
-const NEVER = [
-  'model_provider',
-  'model_providers',
-  'mcp_servers',
-  'shell_environment',
-  'temporal',
-  'encryption',
-  'rollouts',
-  'memory',
-  'profile',
-  'sandbox.writable_roots',
-];
+/** What a stranger's repository may choose: it reaches, runs and reveals nothing. All else has to be known to tighten. */
+const FREE = ['model', 'model_aliases', 'reasoning_effort', 'notifications', 'agents.profile'];
 
 /** From the value in force without the repository to those that surely allow less. `*` stands for any one name. */
 const TIGHTER: Record<string, Record<string, readonly string[]>> = {
@@ -44,7 +21,7 @@ const TIGHTER: Record<string, Record<string, readonly string[]>> = {
 };
 
 /** Numbers that allow the more the higher they are; where none is in force, any is a bound. */
-const BOUNDS = /^(agents\.(max_\w+|wait_\w+|tool_output_limit)|model_retry_ms)$/;
+const BOUNDS = /^(agents\.(max_\w+|wait_\w+|tool_output_limit)|model_retry_ms|project_doc_max_bytes)$/;
 
 export interface PersonalSettings {
   /** The values in force without the repository, defaults included. */
@@ -55,7 +32,7 @@ export interface PersonalSettings {
 
 /**
  * Takes out of a repository's own configuration whatever would loosen what is in force without it, be
- * it set by the person or a default. A cloned folder is a stranger's until its owner trusts it.
+ * it set by the person or a default. A cloned folder is a stranger's until the person trusts it.
  *
  * @returns the dotted keys that were taken out
  */
@@ -68,7 +45,7 @@ export function withholdLoosening(repository: Table, person: PersonalSettings): 
 }
 
 function loosens(path: KeyPath, value: unknown, person: PersonalSettings): boolean {
-  if (matches(path, NEVER)) return true;
+  if (matches(path, FREE)) return false;
   const key = formatKey(path);
   const current = valueAt(person.values, path);
   const [, tighter] = Object.entries(TIGHTER).find(([pattern]) => matches(path, [pattern])) ?? [];
@@ -76,9 +53,10 @@ function loosens(path: KeyPath, value: unknown, person: PersonalSettings): boole
     return value !== current && !(tighter[String(current)] ?? []).includes(String(value));
   }
   if (BOUNDS.test(key)) return current !== undefined && Number(value) > Number(current);
-  if (key === 'agents.allowed_models' && Array.isArray(current)) {
+  if (key === 'agents.allowed_models') {
+    if (!Array.isArray(current)) return false;
     return !Array.isArray(value) || value.some((model) => !current.includes(model));
   }
   // Each comes with limits of its own, which may be wider than those of the one that the person chose.
-  return key === 'agents.dialect' && person.isSet(path) && value !== current;
+  return key !== 'agents.dialect' || (person.isSet(path) && value !== current);
 }

@@ -1,17 +1,21 @@
 import { z } from 'zod';
 import {
   approvalPolicySchema,
+  approvalRuleSchema,
   dialectSchema,
   limitsSchema,
   MODEL_RETRY_MAX_MS,
   mcpServerName,
   mcpServerSchema,
+  PROJECT_DOC_BYTES_MAX,
   providerSettingsSchema,
+  RULE_MAX,
   reasoningEffortSchema,
   sandboxModeSchema,
   sandboxSchema,
   toolTogglesSchema,
 } from '../../protocol/index.ts';
+import { parseRule } from '../../worker/approval-rules.ts';
 
 const name = z.string().min(1);
 
@@ -34,6 +38,27 @@ const tlsSchema = z.union([
   }),
 ]);
 
+/** The words of one command. */
+const ruleWords = z
+  .string()
+  .max(RULE_MAX)
+  .superRefine((text, context) => {
+    const parsed = parseRule(text);
+    if (!parsed.ok) context.addIssue({ code: 'custom', message: `no rule: ${parsed.reason}` });
+  });
+
+/** A rule is a command, or a table that says where it holds. */
+const ruleSchema = z.union([
+  ruleWords,
+  approvalRuleSchema.extend({
+    command: ruleWords,
+    folder: z
+      .string()
+      .regex(/^(\/|~\/)/, 'it has to be absolute, or begin with ~/')
+      .optional(),
+  }),
+]);
+
 const settings = {
   model: name.optional(),
   model_provider: name.optional(),
@@ -49,6 +74,11 @@ const settings = {
   agents: agentsSchema.prefault({}),
   tools: toolTogglesSchema.prefault({}),
   approval_policy: approvalPolicySchema.default('on-request'),
+  approvals: z
+    .strictObject({
+      allow: z.array(ruleSchema).default([]).describe('Commands that need no approval, by their words'),
+    })
+    .prefault({}),
   sandbox_mode: sandboxModeSchema.default('workspace-write'),
   sandbox: sandboxSchema.prefault({}),
   shell_environment: z
@@ -66,6 +96,12 @@ const settings = {
       path: name.optional().describe('Default: memory.md in CADRE_HOME'),
     })
     .prefault({}),
+  project_doc_max_bytes: z
+    .int()
+    .nonnegative()
+    .max(PROJECT_DOC_BYTES_MAX)
+    .default(32_768)
+    .describe('How much of AGENTS.md files agents are told at most; 0: nothing'),
   notifications: z
     .strictObject({
       types: z

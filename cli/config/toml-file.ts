@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import { CadreError } from '../../protocol/errors.ts';
@@ -5,6 +6,8 @@ import { type KeyPath, leaves, type Table } from './key-path.ts';
 
 export interface TomlFile {
   path: string;
+  /** SHA-256 of its bytes. */
+  digest: string;
   values: Table;
   /** The line a key stands on, counted from 1; undefined where that cannot be told. */
   lineOf(path: KeyPath): number | undefined;
@@ -16,9 +19,9 @@ export interface TomlFile {
  * @throws CadreError `config_invalid` for a file that cannot be read or is no TOML
  */
 export function readTomlFile(path: string): TomlFile | undefined {
-  let text: string;
+  let bytes: Buffer;
   try {
-    text = readFileSync(path, 'utf8');
+    bytes = readFileSync(path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
@@ -27,8 +30,9 @@ export function readTomlFile(path: string): TomlFile | undefined {
       cause: error,
     });
   }
-  const values = parseToml(text, path);
-  return { path, values, lineOf: lineFinder(text) };
+  const text = bytes.toString();
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  return { path, digest, values: parseToml(text, path), lineOf: lineFinder(text) };
 }
 
 function parseToml(text: string, path: string): Table {

@@ -1,6 +1,14 @@
-import { type AgentView, type Approval, CadreError, type Decision, nameOf } from '../../protocol/index.ts';
+import {
+  type AgentView,
+  type Approval,
+  type ApprovalRule,
+  CadreError,
+  type Decision,
+  nameOf,
+} from '../../protocol/index.ts';
 import type { Output } from '../output.ts';
 import { decisionText } from '../render/decision-text.ts';
+import { savedText } from '../render/saved-text.ts';
 import { harmless } from '../terminal-text.ts';
 import type { TerminalInput } from './terminal-input.ts';
 
@@ -10,6 +18,8 @@ const KEYS: Readonly<Record<string, Decision>> = {
   n: 'deny',
   a: 'abort',
 };
+/** For the session, and by a rule in later ones. */
+const ALWAYS = 'r';
 /** What was typed before the question could be read is no answer to it. */
 const READING_MS = 400;
 const NOT_HERE = 'answered elsewhere, or taken back';
@@ -21,6 +31,8 @@ export interface PromptOptions {
   screen: { pause(): void; resume(): void } | undefined;
   pending(): Promise<Approval[]>;
   decide(approvalId: string, decision: Decision): Promise<unknown>;
+  /** Keeps a rule for later sessions; gives the file. */
+  save(rule: ApprovalRule): Promise<string>;
 }
 
 /** Asks the person at the terminal what the agents of a session need to know, one question at a time. */
@@ -70,23 +82,27 @@ export class ApprovalPrompt {
     this.#asking = approval;
     screen?.pause();
     const { bold, cyan, dim } = output.colors;
+    const always = approval.rule === undefined ? '' : ` · ${ALWAYS} always, by a rule`;
     const by = approval.tool === undefined ? '' : `, ${harmless(approval.tool)}`;
     const lines = [
       '',
       `${cyan('?')} ${bold(nameOf(approval.asking_id))} (${approval.role}${by}) asks to: ${bold(harmless(approval.summary))}`,
       `  why: ${harmless(approval.reason)}`,
-      `  ${dim(`y once · s for the session · n deny · a deny and stop its turn   (${approval.approval_id})`)}`,
+      `  ${dim(`y once · s for the session${always} · n deny · a deny and stop its turn   (${approval.approval_id})`)}`,
     ];
     output.stderr.write(`${lines.join('\n')}\n`);
     const shownAt = Date.now();
     input.acquire();
     input.onKey = (key) => {
-      const decision = KEYS[key.toLowerCase()];
-      if (decision !== undefined && Date.now() - shownAt >= READING_MS) void this.#answer(approval, decision);
+      const pressed = key.toLowerCase();
+      const rule = pressed === ALWAYS ? approval.rule : undefined;
+      const decision = rule === undefined ? KEYS[pressed] : 'approve_for_session';
+      if (decision === undefined || Date.now() - shownAt < READING_MS) return;
+      void this.#answer(approval, decision, rule);
     };
   }
 
-  async #answer(approval: Approval, decision: Decision): Promise<void> {
+  async #answer(approval: Approval, decision: Decision, rule: ApprovalRule | undefined): Promise<void> {
     const { output, decide } = this.#options;
     this.#answered.add(approval.approval_id);
     this.#close(decisionText({ ...approval, decision }));
@@ -95,7 +111,18 @@ export class ApprovalPrompt {
     } catch (error) {
       if (error instanceof CadreError && error.code === 'approval_not_found') return;
       this.#answered.delete(approval.approval_id);
-      output.warn(`the answer did not arrive: ${error instanceof Error ? error.message : String(error)}`);
+      output.warn(`the answer did not arrive: ${messageOf(error)}`);
+      return;
+    }
+    if (rule !== undefined) await this.#save(rule);
+  }
+
+  async #save(rule: ApprovalRule): Promise<void> {
+    const { output, save } = this.#options;
+    try {
+      output.stderr.write(`${savedText({ rule, file: await save(rule) })}\n`);
+    } catch (error) {
+      output.warn(`it is allowed for this session, and no rule was saved: ${messageOf(error)}`);
     }
   }
 
@@ -108,4 +135,8 @@ export class ApprovalPrompt {
     output.stderr.write(`  ${said}\n`);
     screen?.resume();
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

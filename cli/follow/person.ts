@@ -2,6 +2,7 @@ import type { AgentEvent, AgentView, SessionId } from '../../protocol/index.ts';
 import type { Config } from '../config/schema.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
+import { saveRule } from '../trust/saved-rules.ts';
 import type { Workplace } from '../workplace.ts';
 import { ApprovalPrompt } from './approval-prompt.ts';
 import { isForeground } from './is-foreground.ts';
@@ -47,6 +48,7 @@ export class Person {
         screen: live,
         pending: () => place.link.reach((client) => client.get(session).approvals()),
         decide: (id, decision) => place.link.reach((client) => client.decide(id, decision)),
+        save: (rule) => saveRule(place.home, rule),
       });
     }
     if (watchesFocus) this.#input = input;

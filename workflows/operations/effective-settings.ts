@@ -16,9 +16,12 @@ export async function effectiveSettings(
   agent: AgentState,
   request: SpawnRequest,
 ): Promise<Omit<Extract<RoleAnswer, { ok: true }>, 'ok'>> {
+  // They are large, and a child in the same folder has them in its own input: they need not enter the history here.
+  const { project_docs: docs, ...inherited } = agent.settings;
   const asked: RoleRequest = {
     session_id: agent.identity.session_id,
-    inherited: agent.settings,
+    inherited,
+    ...(docs === undefined ? {} : { has_project_docs: true }),
     role: request.role,
     ...(request.persona === undefined ? {} : { persona: request.persona }),
     ...(request.model === undefined ? {} : { model: request.model }),
@@ -44,7 +47,9 @@ export async function effectiveSettings(
     const deepest = agent.identity.depth + 1 + request.maxLevelsBelow;
     limits.max_depth = Math.min(limits.max_depth, deepest);
   }
+  const isSameFolder = settings.working_directory === inherited.working_directory;
   const own = {
+    ...(docs !== undefined && isSameFolder ? { project_docs: docs } : {}),
     ...(request.taskInInstructions === true ? { task_in_instructions: true } : {}),
     ...(request.resultSections === true ? { result_sections: true } : {}),
     ...(request.instructions === undefined ? {} : { instructions: request.instructions }),

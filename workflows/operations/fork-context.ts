@@ -1,6 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { AgentId, AgentSettings, Presented, Restore } from '../../protocol/index.ts';
 import { settledLength } from '../../protocol/items.ts';
+import { projectDocsText } from '../../protocol/project-docs-text.ts';
 import { SECTIONS_ASKED } from '../../protocol/result-sections.ts';
 import type { AgentState } from '../agent-state.ts';
 
@@ -30,6 +31,7 @@ export function forkOf(
     `Open agents of ${agent.id}: ${open.length === 0 ? 'none' : open.join(', ')}.`,
     `Your role: ${settings.role}${description === '' ? '' : ` (${description})`}. Tools that it lacks are refused when you call them.`,
     ...roleText(settings, text),
+    ...docsText(agent.settings, settings),
     ...(settings.result_sections === true ? ['', SECTIONS_ASKED, ''] : []),
     'Your task follows; do nothing but that.',
   ];
@@ -48,4 +50,13 @@ function roleText(settings: AgentSettings, ofBuiltin: string | undefined): strin
   const body = instructions === undefined ? (ofFile?.body ?? ofBuiltin) : undefined;
   const texts = [body, ofFile?.persona].filter((text) => text !== undefined);
   return texts.flatMap((text) => ['', text.trim(), '']);
+}
+
+/** In another folder another project may speak; what it says in the same one was told above. */
+function docsText(
+  above: AgentSettings,
+  { working_directory: folder, project_docs: docs }: AgentSettings,
+): string[] {
+  if (docs === undefined || folder === above.working_directory) return [];
+  return ['', projectDocsText(docs), ''];
 }

@@ -212,8 +212,8 @@ test('what a project says loosens nothing of what the person has under that name
   expect(project.catalog.named('explorer').within).toMatchObject({ name: 'explorer', read_only: true });
   expect(project.catalog.named('search').within).toMatchObject({ name: 'explorer' });
   expect(within('deployer')).toBe('narrow');
-  // It hides nothing that agents of this dialect are told of.
-  expect(within('review')).toBeUndefined();
+  // Agents of this dialect are not told of it, and have it all the same when they ask for it.
+  expect(project.catalog.named('review').within).toMatchObject({ name: 'review', read_only: true });
 
   // Whatever case they are written in; and nobody knows what a broken one of the person's would take away.
   const alike = await catalogOf({
@@ -229,6 +229,21 @@ test('what a project says loosens nothing of what the person has under that name
   const home = await catalogOf({ 'home/.claude/agents/explorer.md': wide });
   expect(home.catalog.named('explorer')).toMatchObject({ origin: 'home', role: { description: 'wide' } });
   expect(home.catalog.named('explorer').within).toBeUndefined();
+});
+
+test('a project that the person trusts puts its roles in the place of others whole', async () => {
+  const { root } = await catalogOf({
+    'project/.claude/agents/explorer.md': role('wide'),
+    'project/.claude/agents/guard.md': role('wide'),
+    'home/.claude/agents/guard.md': 'no frontmatter',
+  });
+  const places = { folder: join(root, 'project'), home: join(root, 'home'), dialect: 'collab' as const };
+  for (const name of ['explorer', 'guard']) {
+    const known = await readRole({ ...places, trusted: true }, name);
+    expect(known).toMatchObject({ origin: 'project', role: { description: 'wide' } });
+    expect(known.within).toBeUndefined();
+  }
+  expect((await readRole(places, 'explorer')).within).toMatchObject({ name: 'explorer' });
 });
 
 test('a folder that is a file, or may not be read, holds no roles', async () => {

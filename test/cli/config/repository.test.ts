@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../cli/config/load.ts';
-import { repositoryRoot } from '../../../cli/config/repository.ts';
+import { repositoryRoot } from '../../../worker/trust.ts';
 import { folderWith } from '../../support/folders.ts';
 
 async function withRepository(repository: string, user = '', profile?: string) {

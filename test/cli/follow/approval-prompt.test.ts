@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ApprovalPrompt } from '../../../cli/follow/approval-prompt.ts';
 import { TerminalInput } from '../../../cli/follow/terminal-input.ts';
-import { type AgentId, type Approval, CadreError } from '../../../protocol/index.ts';
+import { type AgentId, type Approval, type ApprovalRule, CadreError } from '../../../protocol/index.ts';
 import { agentView } from '../agent-view.ts';
 import { FakeKeys, FakeScreen, outputOn } from './terminal.ts';
 
@@ -31,6 +31,7 @@ function prompt() {
   const screen = new FakeScreen();
   const drawn: string[] = [];
   const decided: string[] = [];
+  const saved: ApprovalRule[] = [];
   const session = { pending: [approval(1)], asked: 0, fail: undefined as Error | undefined };
   const asking = new ApprovalPrompt({
     output: outputOn(screen),
@@ -44,12 +45,16 @@ function prompt() {
       decided.push(`${id} ${decision}`);
       if (session.fail !== undefined) throw session.fail;
     },
+    save: async (rule) => {
+      saved.push(rule);
+      return '/state/rules.json';
+    },
   });
   const press = (key: string): void => {
     vi.advanceTimersByTime(1_000);
     keys.press(key);
   };
-  return { asking, keys, screen, drawn, decided, session, press };
+  return { asking, keys, screen, drawn, decided, saved, session, press };
 }
 
 test('nobody is asked as long as nobody waits', async () => {
@@ -150,3 +155,37 @@ test.each([
     expect(decided).toEqual([]);
   },
 );
+
+test('r allows it for the session and saves a rule, where there can be one, and says what was written', async () => {
+  const { asking, session, decided, saved, press, screen } = prompt();
+  const rule: ApprovalRule = { command: 'rm -r build1', folder: '/work', sandbox_mode: 'workspace-write' };
+  session.pending = [{ ...approval(1), rule }];
+  await asking.look(WAITING);
+  expect(screen.written).toContain('r always, by a rule');
+  press('r');
+  await vi.waitFor(() => expect(saved).toEqual([rule]));
+  expect(decided).toEqual([`${ROOT}/worker-1#p1 approve_for_session`]);
+  expect(screen.written).toMatch(
+    /saved for later sessions: rm -r build1 in \/work.*inside its sandbox.*rules\.json/,
+  );
+});
+
+test('where no rule can say it, r is no answer', async () => {
+  const { asking, decided, saved, press, screen } = prompt();
+  await asking.look(WAITING);
+  press('r');
+  expect({ decided, saved }).toEqual({ decided: [], saved: [] });
+  expect(screen.written).not.toContain('always');
+  press('y');
+  expect(decided).toHaveLength(1);
+});
+
+test('a rule of an answer that did not arrive is not saved', async () => {
+  const { asking, session, saved, press, screen } = prompt();
+  session.pending = [{ ...approval(1), rule: { command: 'make' } }];
+  session.fail = new Error('no way there');
+  await asking.look(WAITING);
+  press('r');
+  await vi.waitFor(() => expect(screen.written).toContain('did not arrive'));
+  expect(saved).toEqual([]);
+});

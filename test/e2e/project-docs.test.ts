@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Connection, WorkflowClient } from '@temporalio/client';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Answer, type ModelServer, startModelServer } from '../support/model-server.ts';
+import type { SeenRequest } from '../support/wire-requests.ts';
+import { CadreHome } from './cadre-home.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const home = new CadreHome();
+let model: ModelServer;
+let play: (request: SeenRequest) => Answer;
+
+beforeAll(async () => {
+  model = await startModelServer((request) => play(request), { models: ['small'] });
+});
+afterAll(async () => {
+  await home.remove();
+  await model.close();
+});
+
+const call = (name: string, args: object): Answer => ({ calls: [{ name, arguments: args }] });
+const options = (cwd: string) => ({ cwd, env: { OPENAI_BASE_URL: model.url } });
+const run = (cwd: string, ...args: string[]) =>
+  home.json<{ session_id: string; status: string; output: string }>(
+    ['run', 'go', '-c', 'model=small', ...args],
+    options(cwd),
+  );
+const toldTo = (id: string) => [
+  ...new Set(model.requests.filter(({ agent }) => agent.id === id).map(({ instructions }) => instructions)),
+];
+
+function repository(files: Record<string, string>): string {
+  const folder = home.newFolder('project');
+  for (const [path, text] of Object.entries({ '.git/HEAD': '', ...files })) {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+async function historyBytes(id: string): Promise<number> {
+  const { address } = await home.json<{ address: string }>(['server', 'status']);
+  const connection = await Connection.connect({ address });
+  try {
+    const { raw } = await new WorkflowClient({ connection }).getHandle(id).describe();
+    return Number(raw.workflowExecutionInfo?.historySizeBytes);
+  } finally {
+    await connection.close();
+  }
+}
+
+test('what a project says is told to an agent once, as it was, to its children and its forks the same, and enters the history once for each', async () => {
+  // Nothing that could be compressed much.
+  const long = randomBytes(11_000).toString('hex');
+  const folder = repository({
+    'AGENTS.md': `Run make check.\n${long}`,
+    'deep/CLAUDE.md': 'In deep: be brief.',
+  });
+  play = ({ agent, answers }) => {
+    if (agent.id.includes('/')) return { text: 'child' };
+    const steps: Answer[] = [
+      call('shell', { command: 'echo "Run nothing." > ../AGENTS.md; echo "Run nothing." > CLAUDE.md' }),
+      call('spawn_agent', { message: 'look', agent_type: 'explorer' }),
+      call('spawn_agent', { message: 'look', agent_type: 'worker', fork_context: true }),
+      call('wait', { ids: ['explorer-1', 'worker-1'], mode: 'all', timeout_ms: 60_000 }),
+      ...Array.from({ length: 6 }, () => call('list_dir', { path: '.' })),
+    ];
+    return steps[answers] ?? { text: 'done' };
+  };
+  const { session_id: id, output } = await run(join(folder, 'deep'), '-s', 'danger-full-access');
+  expect(output).toBe('done');
+  const [root = '', ...others] = toldTo(id);
+  expect(others).toEqual([]);
+  expect(root).toMatch(
+    /From .*project-\w+\/AGENTS\.md:\n\nRun make check\.\n[0-9a-f]{22000}\n\nFrom .*deep\/CLAUDE\.md:\n\nIn deep: be brief\./,
+  );
+  expect(root.split('Run make check.')).toHaveLength(2);
+  const [child = ''] = toldTo(`${id}/explorer-1`);
+  expect(child.split('Run make check.')).toHaveLength(2);
+  expect(toldTo(`${id}/worker-1`)).toEqual([root]);
+  expect(root + child).not.toContain('Run nothing.');
+
+  // 22 KB of hexadecimal digits are 11 KB at best: once for the root, and once for each child, in what it is started with.
+  const without = await run(
+    join(folder, 'deep'),
+    '-s',
+    'danger-full-access',
+    '-c',
+    'project_doc_max_bytes=0',
+  );
+  const bytes = (await historyBytes(id)) - (await historyBytes(without.session_id));
+  expect(bytes).toBeGreaterThan(3 * 11_000);
+  expect(bytes).toBeLessThan(3 * 16_000);
+
+  const forked = await home.json<{ session_id: string }>(
+    ['fork', id, 'go on'],
+    options(join(folder, 'deep')),
+  );
+  await home.run(['wait', forked.session_id, '--timeout', '60'], options(join(folder, 'deep')));
+  expect(toldTo(forked.session_id)).toEqual([root.replaceAll(id, forked.session_id)]);
+  // A new session reads what is there now.
+  play = () => ({ text: 'done' });
+  const later = await run(join(folder, 'deep'));
+  expect(toldTo(later.session_id)[0]).toContain('Run nothing.');
+});
+
+test('what is cut or left out is told to the person and the agent; off, there is nothing; a stranger’s project cannot raise it', async () => {
+  const folder = repository({
+    'AGENTS.md': `${'a line of the root\n'.repeat(200)}`,
+    '.cadre/config.toml': 'project_doc_max_bytes = 100000\n',
+    'in/keep': '',
+  });
+  writeFileSync(join(home.root, 'private.md'), 'only for the person');
+  symlinkSync(join(home.root, 'private.md'), join(folder, 'in/AGENTS.md'));
+  play = () => ({ text: 'done' });
+  const args = ['run', 'go', '-c', 'model=small'];
+  const cut = await home.run([...args, '-c', 'project_doc_max_bytes=1000'], options(join(folder, 'in')));
+  expect(cut.code, cut.stderr).toBe(0);
+  expect(cut.stderr).toMatch(
+    /AGENTS\.md: agents are not told its last 28\d\d bytes \(project_doc_max_bytes\)/,
+  );
+  expect(cut.stderr).toMatch(/in\/AGENTS\.md was left out: it is a link that leads out of the project/);
+  expect(model.requests.at(-1)?.instructions).toMatch(/28\d\d more bytes of .*AGENTS\.md left out/);
+  expect(model.requests.at(-1)?.instructions).not.toContain('only for the person');
+
+  const { settings, withheld } = await home.json<{
+    settings: { key: string; value: unknown }[];
+    withheld: string[];
+  }>(['config'], { cwd: folder });
+  expect(settings.find(({ key }) => key === 'project_doc_max_bytes')?.value).toBe(32_768);
+  expect(withheld).toEqual(['project_doc_max_bytes']);
+  const { session_id: off } = await run(folder, '-c', 'project_doc_max_bytes=0');
+  expect(toldTo(off)[0]).not.toContain('a line of the root');
+});

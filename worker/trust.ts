@@ -1,0 +1,9 @@
+export { shellLine } from '../activities/sandbox/command-words.ts';
+/** Whose files a project's own are, and whether the person trusts them: quick to load. */
+export { projectRoot, realProjectRoot, repositoryRoot } from '../activities/trust/project-root.ts';
+export {
+  isTrusted,
+  readTrusted,
+  type TrustedFolder,
+  trustFile,
+} from '../activities/trust/trusted-folders.ts';
