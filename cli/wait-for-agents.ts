@@ -6,12 +6,11 @@ import {
   type AgentView,
   CadreError,
   localQueue,
+  type SessionId,
   sessionOf,
   type WireStatus,
   wireStatus,
 } from '../protocol/index.ts';
-import type { Invocation } from './invocation.ts';
-import { handOverWork } from './serving/hand-over.ts';
 import type { Workplace } from './workplace.ts';
 
 /** A one-shot root closes what is below it right after its answer; whoever works for it sees that through. */
@@ -35,21 +34,21 @@ export interface AgentsToWaitFor {
   all: boolean;
   /** In ms; none: no end. */
   timeout?: number | undefined;
+  /** Sees to it that somebody works for a session. */
+  prepare(session: SessionId): Promise<void>;
   /** Ends the waiting, with a `WaitEnd` for its reason. */
   stop: AbortController;
 }
 
 /**
- * Waits until agents are final. Where they have something to do and nobody works for them, a worker in the background
- * goes on with it.
+ * Waits until agents are final.
  *
  * @param final what is known already is in it; gets what comes
  * @throws CadreError `interrupted` when whoever waits is gone
  */
 export async function waitForAgents(
-  invocation: Invocation,
   place: Workplace,
-  { ids, all, timeout, stop }: AgentsToWaitFor,
+  { ids, all, timeout, prepare, stop }: AgentsToWaitFor,
   final: Final,
 ): Promise<{ timedOut: boolean }> {
   const end = (why: WaitEnd): void => stop.abort(why);
@@ -57,7 +56,7 @@ export async function waitForAgents(
   if (!all && final.size > 0) end('first');
   try {
     const sessions = stop.signal.aborted ? [] : [...new Set(ids.map(sessionOf))];
-    await Promise.all(sessions.map((session) => handOverWork(invocation, place, session)));
+    await Promise.all(sessions.map((session) => prepare(session)));
     const waits = ids.map(async (id) => {
       const view = await settled(place, id, stop.signal);
       if (view === undefined) return;

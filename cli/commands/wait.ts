@@ -1,8 +1,9 @@
-import type { AgentId, Status } from '../../protocol/index.ts';
+import type { AgentId, SessionId, Status } from '../../protocol/index.ts';
 import { atAgents } from '../at-workplace.ts';
 import { type ExitCode, exitCodeOfWait } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
+import { handOverWork } from '../serving/hand-over.ts';
 import { oneLine } from '../terminal-text.ts';
 import { type Final, statusesOf, waitForAgents } from '../wait-for-agents.ts';
 import type { Workplace } from '../workplace.ts';
@@ -26,7 +27,9 @@ export default function wait(
     const undo = onSignals(() => stop.abort('signal'));
     invocation.output.debug(`waiting for ${ids.join(', ')}`);
     try {
-      const { timedOut } = await waitForAgents(invocation, place, { ids, all, timeout, stop }, final);
+      // Where agents have something to do and nobody works for them, a worker in the background goes on with it.
+      const prepare = (session: SessionId): Promise<void> => handOverWork(invocation, place, session);
+      const { timedOut } = await waitForAgents(place, { ids, all, timeout, prepare, stop }, final);
       return answer(invocation, asked, final, timedOut);
     } finally {
       undo();

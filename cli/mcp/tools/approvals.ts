@@ -69,8 +69,8 @@ export const denyTool = defineMcpTool({
 });
 
 async function decideBy(call: Call, id: string, decision: Decision, reason?: string): Promise<Answer> {
-  const [agent = ''] = id.split('#', 1);
-  if (agent !== '') await takeUp(call, agent);
+  const [agent = '', number] = id.split('#', 2);
+  if (agent !== '' && number !== undefined) await takeUp(call, agent);
   await decide(call.invocation, id, decision, reason);
   return { fields: call.output.answer };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type AgentId, type Approval, sessionOf } from '../../../protocol/index.ts';
+import { isMissing } from '../../../client/is-missing.ts';
+import { type AgentId, type Approval, type SessionId, sessionOf } from '../../../protocol/index.ts';
 import { atAgents } from '../../at-workplace.ts';
 import { type Final, statusesOf, waitForAgents } from '../../wait-for-agents.ts';
 import type { Workplace } from '../../workplace.ts';
@@ -54,9 +55,11 @@ export const waitTool = defineMcpTool({
         return new SessionWatch(place, { session, progress, fresh: false, onApprovals });
       });
       try {
-        for (const id of ids) await sessions.takeUp(place, id);
         const timeout = seconds === undefined ? call.timeout : seconds * 1_000;
-        const { timedOut } = await waitForAgents(invocation, place, { ids, all, timeout, stop }, final);
+        // One that is unknown is named in the answer, beside the others.
+        const prepare = (session: SessionId): Promise<void> =>
+          sessions.takeUp(place, session).catch(unlessMissing);
+        const { timedOut } = await waitForAgents(place, { ids, all, timeout, prepare, stop }, final);
         const status = statusesOf(asked, final);
         const approvals = stop.signal.reason === 'approval' ? { approvals: pending } : {};
         return { fields: { status, timed_out: timedOut, ...approvals } };
@@ -68,3 +71,7 @@ export const waitTool = defineMcpTool({
     return atAgents(invocation, references, waitFor, (unknown) => final.set(unknown, 'not_found'));
   },
 });
+
+function unlessMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
+}
