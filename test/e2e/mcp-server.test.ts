@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { McpConnection, type ServerOptions } from '../support/mcp-client.ts';
 import { CadreHome, playing } from './cadre-home.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 const home = new CadreHome();
 const open: McpConnection[] = [];

@@ -1,9 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { CadreHome } from '../e2e/cadre-home.ts';
-
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+import { type CadreHome, MAIN } from '../e2e/cadre-home.ts';
 
 export interface ServerOptions {
   cwd: string;
@@ -64,7 +61,7 @@ export class McpConnection {
     const result = await this.client.callTool(
       { name, arguments: args },
       {
-        timeout: 110_000,
+        timeout: 200_000,
         ...(onprogress === undefined ? {} : { onprogress: ({ message = '' }) => onprogress(message) }),
         ...(signal === undefined ? {} : { signal }),
       },
