@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionResult } from '../../client/types.ts';
 import { type SessionId, sessionOf } from '../../protocol/index.ts';
 import { sessionEnd } from '../follow/session-end.ts';
@@ -24,6 +25,8 @@ interface Held extends OwnSession {
 }
 
 const LINGER_MS = 5_000;
+/** How long a session that is about to start keeps the process that ends. */
+const START_MS = 5_000;
 
 /** The sessions that this process has started or taken up: it works for the local ones until they end, or it does. */
 export class OwnSessions {
@@ -82,7 +85,8 @@ export class OwnSessions {
   /** Leaves what still runs to workers in the background, one for each session. */
   async leave(): Promise<void> {
     await this.#leaveHeld();
-    await Promise.all(this.#starting);
+    // One that is not there by then stands still until somebody takes it up.
+    await Promise.race([Promise.all(this.#starting), sleep(START_MS, undefined, { ref: false })]);
     await this.#leaveHeld();
   }
 
