@@ -1,10 +1,25 @@
 import { isMissing } from '../client/is-missing.ts';
 import { type AgentId, CadreError, type SessionId, sessionOf } from '../protocol/index.ts';
 import { cadreHome } from '../server/home.ts';
+import type { Config } from './config/schema.ts';
 import type { Invocation } from './invocation.ts';
 import { sessionNamed } from './references.ts';
 import { SessionFiles } from './serving/session-files.ts';
 import { Workplace } from './workplace.ts';
+
+/** Opens the workplace for whatever is asked: one of its own, or that of a process which is asked again and again. */
+export function openWorkplace(
+  invocation: Invocation,
+  config?: Config,
+  session?: SessionId,
+): Promise<Workplace> {
+  return invocation.workplaces?.open(config, session) ?? Workplace.open(invocation, config, session);
+}
+
+/** The end of that: what others may be asked with stays open. */
+export function leaveWorkplace(invocation: Invocation, place: Workplace): void {
+  if (invocation.workplaces === undefined) place.close();
+}
 
 /** Opens the workplace for a command that concerns no agent in particular, and closes it behind it. */
 export async function atWorkplace<T>(
@@ -12,11 +27,11 @@ export async function atWorkplace<T>(
   action: (place: Workplace) => Promise<T>,
   session?: SessionId,
 ): Promise<T> {
-  const place = await Workplace.open(invocation, undefined, session);
+  const place = await openWorkplace(invocation, undefined, session);
   try {
     return await action(place);
   } finally {
-    place.close();
+    leaveWorkplace(invocation, place);
   }
 }
 

@@ -1,6 +1,7 @@
 import { CadreError } from '../protocol/errors.ts';
 import type { ConfigSources, Flag, LoadedConfig } from './config/load.ts';
-import { type Format, type LogLevel, Output } from './output.ts';
+import { type Format, type LogLevel, Output, type OutputOptions } from './output.ts';
+import type { Workplaces } from './workplaces.ts';
 
 /** Options that every command takes. */
 export interface CommonOptions {
@@ -17,22 +18,23 @@ export interface CommonOptions {
   color?: 'auto' | 'always' | 'never';
 }
 
+/** What a process keeps that is asked again and again, in place of what a command makes for itself. */
+export interface Lasting {
+  output: Output;
+  workplaces: Workplaces;
+}
+
 /** One run of the command line: its options, its streams, its surroundings. */
 export class Invocation {
   readonly options: CommonOptions;
   readonly output: Output;
+  readonly workplaces: Workplaces | undefined;
   readonly environment: NodeJS.ProcessEnv = process.env;
 
-  constructor(options: CommonOptions) {
+  constructor(options: CommonOptions, lasting?: Lasting) {
     this.options = options;
-    this.output = new Output({
-      format: formatOf(options),
-      level: options.logLevel ?? (options.quiet ? 'error' : options.verbose ? 'debug' : 'info'),
-      color: options.color ?? 'auto',
-      stdout: process.stdout,
-      stderr: process.stderr,
-      environment: process.env,
-    });
+    this.output = lasting?.output ?? new Output(outputOptionsOf(options));
+    this.workplaces = lasting?.workplaces;
   }
 
   /** @throws CadreError `usage` where somebody has removed the folder */
@@ -78,6 +80,17 @@ export class Invocation {
       { path: ['temporal', 'task_queue'], value: queue, where: '--queue' },
     ];
   }
+}
+
+export function outputOptionsOf(options: CommonOptions): OutputOptions {
+  return {
+    format: formatOf(options),
+    level: options.logLevel ?? (options.quiet ? 'error' : options.verbose ? 'debug' : 'info'),
+    color: options.color ?? 'auto',
+    stdout: process.stdout,
+    stderr: process.stderr,
+    environment: process.env,
+  };
 }
 
 function formatOf({ json, jsonl }: CommonOptions): Format {

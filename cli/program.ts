@@ -261,6 +261,16 @@ export function createProgram(version: string, started: (run: Run) => void): Com
     );
   define(
     program,
+    'mcp-server',
+    'let an MCP client (Claude Code, Codex, an IDE) drive Cadre, over standard input and output',
+    () => import('./commands/mcp-server.ts'),
+  ).option(
+    '--timeout <seconds>',
+    'run and wait answer after this time at the latest; what runs goes on',
+    seconds,
+  );
+  define(
+    program,
     'codec-server',
     'show the Temporal Web UI and `temporal` what payloads hold; one runs beside the embedded server',
     () => import('./commands/codec-server.ts'),

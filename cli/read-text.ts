@@ -8,7 +8,11 @@ import { LARGE_MESSAGE_HINT, sizeProblem } from '../protocol/message-size.ts';
  */
 export async function readText(argument: string | undefined, what: string): Promise<string> {
   const fromInput = argument === '-' || (argument === undefined && process.stdin.isTTY !== true);
-  const text = fromInput ? await standardInput() : (argument ?? '');
+  return checkedText(fromInput ? await standardInput() : (argument ?? ''), what);
+}
+
+/** @throws CadreError `usage` for a text that is blank, or far too much */
+export function checkedText(text: string, what: string): string {
   if (text.trim() === '') {
     throw new CadreError('usage', `${what} is missing.`, {
       hint: 'Give it as an argument, or on standard input with -.',

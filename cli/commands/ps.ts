@@ -8,7 +8,7 @@ import { columns, oneLine } from '../terminal-text.ts';
 export default function ps(
   invocation: Invocation,
   _args: [],
-  { all, orphans, status, role, limit }: Pick<ListFilter, 'all' | 'orphans' | 'status' | 'role' | 'limit'>,
+  { all, orphans, status, role, session, limit }: ListFilter,
 ): Promise<ExitCode> {
   return atWorkplace(invocation, async (place) => {
     const filter: ListFilter = {
@@ -16,6 +16,7 @@ export default function ps(
       ...(orphans === undefined ? {} : { orphans }),
       ...(status === undefined ? {} : { status }),
       ...(role === undefined ? {} : { role }),
+      ...(session === undefined ? {} : { session }),
       ...(limit === undefined ? {} : { limit }),
     };
     const agents = await place.link.reach((client) => client.list(filter));

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMissing } from '../../client/is-missing.ts';
 import type { SessionResult } from '../../client/types.ts';
-import { type AgentView, CadreError, type SessionId } from '../../protocol/index.ts';
+import type { AgentView, SessionId } from '../../protocol/index.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import type { Config } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { eventLine } from '../render/event-line.ts';
 import { retryLine } from '../render/retry-line.ts';
-import { startBackgroundWorker } from '../serving/background.ts';
+import { goOnInBackground } from '../serving/background.ts';
 import type { Serving } from '../serving/serving.ts';
 import { tellIfUnserved, whoGoesOn } from '../serving/tell-if-unserved.ts';
 import { standstillLine } from '../serving/tell-standstill.ts';
 import type { Workplace } from '../workplace.ts';
 import { LiveTree } from './live-tree.ts';
 import { Person } from './person.ts';
+import { sessionEnd } from './session-end.ts';
 import { SessionFeed } from './session-feed.ts';
 import { onSignals } from './signals.ts';
 
@@ -116,15 +116,8 @@ export async function follow(
   const watching = feed.run(stop.signal);
   try {
     const first = await Promise.race([
-      ended(place, session)
-        .catch(async (error: unknown) => {
-          // The workers of a queue look for such themselves.
-          if (serving !== undefined) await closeWhatIsLeft(place, session);
-          throw error;
-        })
-        .then((result) => ({ result })),
+      sessionEnd(place, session, serving).then((result) => ({ result })),
       left,
-      ...(serving === undefined ? [] : [serving.failed]),
     ]);
     stop.abort();
     person.parts('result' in first ? 'ended' : 'left');
@@ -151,31 +144,6 @@ export async function follow(
   }
 }
 
-/** The result of the root, also when the server was away meanwhile. */
-async function ended(place: Workplace, session: SessionId): Promise<SessionResult> {
-  for (;;) {
-    try {
-      return await place.link.reach((client) => client.get(session).result());
-    } catch (error) {
-      if (!(error instanceof CadreError) || error.code !== 'temporal_unreachable') throw error;
-      await sleep(1_000);
-    }
-  }
-}
-
-/** A root that was ended from outside has closed nobody, and when this process has gone nobody works for the rest. */
-async function closeWhatIsLeft(place: Workplace, session: SessionId): Promise<void> {
-  const closing = place.link.reach(async (client) => {
-    const root = client.get(session);
-    const isRunning = await root.describe().then(
-      ({ closed }) => !closed,
-      (error: unknown) => !isMissing(error),
-    );
-    if (!isRunning) await root.close();
-  });
-  await closing.catch(() => {});
-}
-
 function interrupt(place: Workplace, session: SessionId): Promise<void> {
   return place.link.reach((client) => client.get(session).interrupt('Ctrl-C'));
 }
@@ -190,9 +158,7 @@ async function leave(
   const { output } = invocation;
   const isQueued = serving === undefined;
   if (serving !== undefined && background) {
-    const worker = startBackgroundWorker(session, place.files, workerOptions);
-    await serving.stop();
-    await worker.serving();
+    await goOnInBackground(place, session, serving, workerOptions);
   } else await serving?.stop();
   const works = isQueued
     ? await whoGoesOn(place, session)

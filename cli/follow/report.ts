@@ -40,18 +40,18 @@ export function report(
   const endedWell = exitCodeOfOutcome(result) === EXIT.done;
   if (!endedWell && unwritten !== undefined) output.warn(unwritten.message);
   const error = endedWell ? unwritten?.body : errorOfEnd(result);
-  const summary = {
-    session_id: result.session_id,
-    status: result.status,
-    output: result.output,
-    usage: result.usage,
-    duration_ms: Math.round(Date.now() - startedAt),
-    agents,
-    ...(error === undefined ? {} : { error: fullError(error) }),
-  };
+  const summary = { ...summaryOf(result, startedAt, error), agents };
   output.result(summary, result.status === 'completed' ? result.output : '');
   if (error !== undefined && output.format === 'text') output.error(error);
   return endedWell && error !== undefined ? exitCodeOfError(error.code) : exitCodeOfOutcome(result);
+}
+
+/** What a session has come to, whoever is told. */
+export function summaryOf(result: SessionResult, startedAt: number, error = errorOfEnd(result)) {
+  const { session_id, status, output, usage } = result;
+  const duration_ms = Math.round(Date.now() - startedAt);
+  const failure = error === undefined ? {} : { error: fullError(error) };
+  return { session_id, status, output, usage, duration_ms, ...failure };
 }
 
 function errorOfLeaving(session: SessionId, exitCode: ExitCode, works: string): ErrorBody {
@@ -63,8 +63,9 @@ function errorOfLeaving(session: SessionId, exitCode: ExitCode, works: string): 
   };
 }
 
-/** Why a session did not end well. */
-function errorOfEnd(result: SessionResult): ErrorBody {
+/** Why a session did not end well; undefined where it did. */
+function errorOfEnd(result: SessionResult): ErrorBody | undefined {
+  if (exitCodeOfOutcome(result) === EXIT.done) return undefined;
   const { session_id: session, status, output } = result;
   const text = output === '' ? '' : `: ${output}`;
   const ended = status === 'shutdown' ? 'was closed before it had an answer' : `ended ${status}`;

@@ -3,9 +3,12 @@ import { type AgentEvent, counted, nameOf } from '../../protocol/index.ts';
 import { oneLine } from '../terminal-text.ts';
 import { decisionText } from './decision-text.ts';
 
-/** An event as one line for people; undefined for one that tells nothing new on its own. */
-export function eventLine(event: AgentEvent): string | undefined {
-  const who = nameOf(event.agent_id);
+/**
+ * An event as one line for people; undefined for one that tells nothing new on its own.
+ *
+ * @param who how its agent is named
+ */
+export function eventLine(event: AgentEvent, who = nameOf(event.agent_id)): string | undefined {
   const text = eventText(event);
   return text === undefined ? undefined : `${who}: ${text}`;
 }

@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/errors.ts';
 import type { SessionId } from '../../protocol/ids.ts';
 import { lockHolder } from '../../server/process-lock.ts';
+import type { Workplace } from '../workplace.ts';
 import { startDetached } from './detached.ts';
+import type { Serving } from './serving.ts';
 import type { SessionFiles } from './session-files.ts';
 
 const STARTS_WITHIN_MS = 30_000;
@@ -52,6 +54,18 @@ export function startBackgroundWorker(
       );
     },
   };
+}
+
+/** Leaves a session that this process works for to a worker in the background, which is there before it is let go. */
+export async function goOnInBackground(
+  place: Pick<Workplace, 'files'>,
+  session: SessionId,
+  serving: Pick<Serving, 'stop'>,
+  options: readonly string[],
+): Promise<void> {
+  const worker = startBackgroundWorker(session, place.files, options);
+  await serving.stop();
+  await worker.serving();
 }
 
 function endOf(log: string): string {

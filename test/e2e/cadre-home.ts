@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 export const SCRIPTS = fileURLToPath(new URL('./scripts', import.meta.url));
 
 /** The options of a command whose model is played by a script. */
@@ -40,6 +40,8 @@ export interface RunOptions {
   through?: string[];
   /** It has a terminal of its own: `input` is what is typed first, and more may be typed. */
   terminal?: boolean;
+  /** Its standard input stays open after `input`; `type` writes more of it. */
+  open?: boolean;
   /** Another Cadre than the one that was built last: the path of its `main.js`. */
   main?: string;
 }
@@ -91,7 +93,7 @@ export class CadreHome {
       stderr += chunk;
     });
     child.stdin.on('error', () => {});
-    if (options.terminal === true) child.stdin.write(options.input ?? '');
+    if (options.terminal === true || options.open === true) child.stdin.write(options.input ?? '');
     else child.stdin.end(options.input ?? '');
     const ended = new Promise<Ended>((resolve) => {
       child.once('close', (code) => resolve({ code, stdout, stderr }));

@@ -1,0 +1,112 @@
+import type { InputRequiredResult } from '@modelcontextprotocol/server';
+import type { SessionResult } from '../../client/types.ts';
+import type { AgentView, Approval } from '../../protocol/index.ts';
+import { summaryOf } from '../follow/report.ts';
+import type { Answer, Call } from './define-mcp-tool.ts';
+import type { OwnSession } from './own-sessions.ts';
+import { question, type RunProgress } from './questions.ts';
+import { SessionWatch } from './watch-session.ts';
+
+/** Why following a run ends: with the session, or before it. */
+type Outcome =
+  | { kind: 'ended'; result: SessionResult }
+  | { kind: 'timeout' | 'cancelled' | 'interrupted' }
+  | { kind: 'approvals'; approvals: readonly Approval[] };
+
+interface RunWishes {
+  on_approval: 'return' | 'wait';
+}
+
+/** Follows a session until it ends, or until the client has to do something about it. */
+export async function followRun(
+  { on_approval: onApproval }: RunWishes,
+  call: Call,
+  session: OwnSession,
+  run: RunProgress,
+): Promise<Answer | InputRequiredResult> {
+  const { canAsk, progress, request, output } = call;
+  const { id, place } = session;
+  let settle = (_outcome: Outcome): void => {};
+  const before = new Promise<Outcome>((resolve) => {
+    settle = resolve;
+  });
+  let seen: readonly AgentView[] = [];
+  const watch = new SessionWatch(place, {
+    session: id,
+    progress,
+    fresh: run.fresh,
+    onTree: (agents) => {
+      seen = agents;
+      const [root] = agents;
+      if (root?.status === 'interrupted' && !root.closed) settle({ kind: 'interrupted' });
+    },
+    onApprovals: (approvals) => {
+      const open = approvals.some(({ approval_id }) => !run.dismissed.includes(approval_id));
+      if (onApproval === 'return' || (canAsk && open)) settle({ kind: 'approvals', approvals });
+    },
+  });
+  const timer =
+    run.until === undefined
+      ? undefined
+      : setTimeout(() => settle({ kind: 'timeout' }), Math.max(0, run.until - Date.now()));
+  const cancel = (): void => settle({ kind: 'cancelled' });
+  request.signal.addEventListener('abort', cancel);
+  if (request.signal.aborted) cancel();
+  try {
+    const end = session.end.then((result): Outcome => ({ kind: 'ended', result }));
+    const outcome = await Promise.race([end, before]);
+    watch.stop();
+    if (outcome.kind === 'ended') {
+      const { result } = outcome;
+      const agents = await watch.lastLook((error) =>
+        output.warn(`What is shown of the agents may not be their last: ${error}`),
+      );
+      const { error, ...summary } = summaryOf(result, run.startedAt);
+      const fields = { ...summary, agents: agents.map(brief), ...webOf(session) };
+      if (error === undefined) return { fields, text: result.output };
+      return { fields: { ...fields, error }, text: `${error.message}\n${error.hint}`, error };
+    }
+    if (outcome.kind === 'approvals' && canAsk) {
+      const asked = outcome.approvals.find(({ approval_id }) => !run.dismissed.includes(approval_id));
+      if (asked !== undefined) return question(id, asked, run);
+    }
+    return { fields: { ...left(session, run, seen, outcome), ...webOf(session) } };
+  } finally {
+    watch.stop();
+    clearTimeout(timer);
+    request.signal.removeEventListener('abort', cancel);
+  }
+}
+
+function left(
+  { id }: OwnSession,
+  { startedAt }: RunProgress,
+  agents: readonly AgentView[],
+  outcome: Exclude<Outcome, { kind: 'ended' }>,
+): Record<string, unknown> {
+  const wait = `cadre_wait with ids ["${id}"]`;
+  const next = {
+    timeout: `It goes on; ${wait} waits for it again.`,
+    cancelled: `It goes on; ${wait} waits for it again.`,
+    interrupted: `Its turn was stopped: cadre_send gives it other input, cadre_close ends it.`,
+    approvals: `It waits for an approval: answer with cadre_approve or cadre_deny, then ${wait} waits for its end.`,
+  }[outcome.kind];
+  return {
+    session_id: id,
+    status: outcome.kind === 'interrupted' ? 'interrupted' : (agents[0]?.status ?? 'running'),
+    duration_ms: Date.now() - startedAt,
+    agents: agents.map(brief),
+    ...(outcome.kind === 'approvals' ? { approvals: outcome.approvals } : {}),
+    next,
+  };
+}
+
+/** What whoever drives Cadre wants to know of an agent; `cadre_status` tells the rest. */
+function brief({ agent_id, parent_id, role, status, usage }: AgentView) {
+  const { total_tokens } = usage;
+  return { agent_id, ...(parent_id === undefined ? {} : { parent_id }), role, status, total_tokens };
+}
+
+function webOf({ web }: OwnSession): { web?: string } {
+  return web === undefined ? {} : { web };
+}

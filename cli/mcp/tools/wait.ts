@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { isMissing } from '../../../client/is-missing.ts';
+import { type AgentId, type Approval, type SessionId, sessionOf } from '../../../protocol/index.ts';
+import { atAgents } from '../../at-workplace.ts';
+import { type Final, statusesOf, waitForAgents } from '../../wait-for-agents.ts';
+import type { Workplace } from '../../workplace.ts';
+import { type Answer, defineMcpTool } from '../define-mcp-tool.ts';
+import { approval, notices, onApproval, reference, seconds } from '../schemas.ts';
+import { SessionWatch } from '../watch-session.ts';
+
+const text = z.string();
+const wireStatus = z
+  .union([
+    z.enum(['pending_init', 'running', 'shutdown', 'not_found']),
+    z.object({ completed: text }),
+    z.object({ errored: text }),
+    z.object({ interrupted: text }),
+  ])
+  .describe('A word, or an object with the answer or the reason: {"completed": "…"}');
+
+export const waitTool = defineMcpTool({
+  name: 'cadre_wait',
+  title: 'Wait for agents',
+  description: `Waits until the first of the agents is done (or all are) and returns what they have answered. Agents that are not done are left out of "status"; they go on, also when this call is cancelled or its time is up.`,
+  input: z.strictObject({
+    ids: z.array(reference).min(1).max(200),
+    all: z.boolean().default(false).describe('Wait for all of them'),
+    timeout_seconds: seconds.optional().describe('Return after this time'),
+    on_approval: onApproval,
+  }),
+  output: z.looseObject({
+    status: z.record(z.string(), wireStatus).describe('By id'),
+    timed_out: z.boolean(),
+    approvals: z.array(approval).optional().describe('What waits for an approval, where that ended the wait'),
+    notices,
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  run({ ids: references, all, timeout_seconds: seconds, on_approval: onApproval }, call) {
+    const { invocation, progress, request, sessions } = call;
+    const final: Final = new Map();
+    const waitFor = async (place: Workplace, named: AgentId[]): Promise<Answer> => {
+      const ids = [...new Set(named)];
+      const asked = [...final.keys(), ...ids];
+      const stop = new AbortController();
+      const cancel = (): void => stop.abort('signal');
+      request.signal.addEventListener('abort', cancel);
+      if (request.signal.aborted) cancel();
+      let pending: readonly Approval[] = [];
+      const watches = [...new Set(ids.map(sessionOf))].map((session) => {
+        const onApprovals = (approvals: readonly Approval[]): void => {
+          if (onApproval === 'wait') return;
+          pending = approvals;
+          stop.abort('approval');
+        };
+        return new SessionWatch(place, { session, progress, fresh: false, onApprovals });
+      });
+      try {
+        const timeout = seconds === undefined ? call.timeout : seconds * 1_000;
+        // One that is unknown is named in the answer, beside the others.
+        const prepare = (session: SessionId): Promise<void> =>
+          sessions.takeUp(place, session).catch(unlessMissing);
+        const { timedOut } = await waitForAgents(place, { ids, all, timeout, prepare, stop }, final);
+        const status = statusesOf(asked, final);
+        const approvals = stop.signal.reason === 'approval' ? { approvals: pending } : {};
+        return { fields: { status, timed_out: timedOut, ...approvals } };
+      } finally {
+        request.signal.removeEventListener('abort', cancel);
+        for (const watch of watches) watch.stop();
+      }
+    };
+    return atAgents(invocation, references, waitFor, (unknown) => final.set(unknown, 'not_found'));
+  },
+});
+
+function unlessMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
+}
