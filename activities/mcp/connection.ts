@@ -190,6 +190,11 @@ export class Connection {
 function messageOf(error: Error, startMs: number): string {
   if ((error as { code?: unknown }).code === 'REQUEST_TIMEOUT')
     return `it did not answer within ${startMs} ms`;
+  const { status } = (error as { data?: { status?: unknown } }).data ?? {};
+  if (typeof status === 'number') {
+    const asksWho = status === 401 || status === 403 ? ' (it may want a token: bearer_token_env_var)' : '';
+    return `it answered HTTP ${status}${asksWho}: ${error.message}`;
+  }
   const { cause } = error;
   const code = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined;
   return code === undefined || error.message.includes(code) ? error.message : `${error.message} (${code})`;
