@@ -60,9 +60,15 @@ export class Connection {
   /**
    * Starts, or reaches, a server and greets it.
    *
+   * @param signal gives that up
+   *
    * @throws Error with the reason, and what the server wrote to its error output
    */
-  static async open(settings: McpServerSettings, around: Surroundings): Promise<Connection> {
+  static async open(
+    settings: McpServerSettings,
+    around: Surroundings,
+    signal: AbortSignal,
+  ): Promise<Connection> {
     // Loaded where a server is configured only: it would be a part of every start.
     const [{ Client }, stdio, http] = await Promise.all([
       import('@modelcontextprotocol/client'),
@@ -91,7 +97,7 @@ export class Connection {
     });
     try {
       const transport = local ?? http.httpTransport({ ...settings, url: url ?? '' }, around.variables);
-      await client.connect(transport, { timeout: startMs });
+      await client.connect(transport, { timeout: startMs, signal });
       return connection;
     } catch (error) {
       await connection.close();
@@ -114,15 +120,18 @@ export class Connection {
    *
    * @returns `unreadable`: how many of them have no name, or are no objects
    */
-  async listTools(): Promise<{ tools: ListedTool[]; unreadable: number }> {
+  async listTools(signal: AbortSignal): Promise<{ tools: ListedTool[]; unreadable: number }> {
     this.toolsChanged = false;
-    const timeout = this.#startMs;
+    const until = Date.now() + this.#startMs;
     const found: unknown[] = [];
     let cursor: string | undefined;
     try {
       for (let page = 0; page < MOST_PAGES && found.length < MOST_TOOLS; page++) {
         const params = cursor === undefined ? {} : { cursor };
-        const result = await this.#client.request({ method: 'tools/list', params }, listResult, { timeout });
+        const result = await this.#client.request({ method: 'tools/list', params }, listResult, {
+          timeout: Math.max(1, until - Date.now()),
+          signal,
+        });
         found.push(...result.tools);
         if (result.nextCursor === undefined || result.nextCursor === cursor) break;
         cursor = result.nextCursor;
@@ -190,6 +199,11 @@ export class Connection {
 function messageOf(error: Error, startMs: number): string {
   if ((error as { code?: unknown }).code === 'REQUEST_TIMEOUT')
     return `it did not answer within ${startMs} ms`;
+  const { status } = (error as { data?: { status?: unknown } }).data ?? {};
+  if (typeof status === 'number') {
+    const asksWho = status === 401 || status === 403 ? ' (it may want a token: bearer_token_env_var)' : '';
+    return `it answered HTTP ${status}${asksWho}: ${error.message}`;
+  }
   const { cause } = error;
   const code = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined;
   return code === undefined || error.message.includes(code) ? error.message : `${error.message} (${code})`;

@@ -107,7 +107,7 @@ function explained(error: unknown, server: string, tool: string, { timeout, only
   const { data } = error as { data?: { status?: unknown } };
   if (typeof data?.status === 'number' && data.status < 500) {
     const hint = `Its settings: [mcp_servers.${server}]; \`cadre doctor\` tries it.`;
-    return new CadreError('tool_failed', said, { hint });
+    return new CadreError('tool_failed', `${said} (HTTP ${data.status})`, { hint });
   }
   if (onlyReads || NOTHING_SENT.has(cause))
     return new CadreError('tool_failed', `${said}${cause && ` (${cause})`}`);

@@ -19,6 +19,7 @@ const FIRST_WAIT_MS = 1_000;
 const MOST_WAIT_MS = 60_000;
 const MOST_DESCRIPTION = 8_000;
 const NAMED = 5;
+const STOPPING = 'its worker is stopping';
 
 /**
  * A server as this worker knows it: started when it is first needed, and again when it is needed after it was lost; the
@@ -36,7 +37,8 @@ export class McpServer {
   #end: string | undefined;
   #failures = 0;
   #notBefore = 0;
-  #isClosed = false;
+  /** Aborts when the worker has no more use for it. */
+  readonly #closed = new AbortController();
 
   constructor(name: string, settings: McpServerSettings, around: Surroundings) {
     this.name = name;
@@ -112,7 +114,7 @@ export class McpServer {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closed.abort(new Error(STOPPING));
     await Promise.all([this.#opening?.catch(() => {}), this.#connection?.close()]);
   }
 
@@ -128,7 +130,8 @@ export class McpServer {
 
   async #start(): Promise<Connection> {
     if (this.#connection !== undefined) this.#noteEnd(this.#connection);
-    if (this.#isClosed) throw this.#unavailable('its worker is stopping');
+    const { signal } = this.#closed;
+    if (signal.aborted) throw this.#unavailable(STOPPING);
     const waitMs = this.#notBefore - Date.now();
     if (waitMs > 0) {
       const times = this.#failures === 1 ? 'once' : `${this.#failures} times in a row`;
@@ -139,9 +142,9 @@ export class McpServer {
     }
     let connection: Connection | undefined;
     try {
-      connection = await Connection.open(this.settings, this.#around);
+      connection = await Connection.open(this.settings, this.#around, signal);
       await this.#list(connection);
-      if (this.#isClosed) throw new Error('its worker is stopping');
+      signal.throwIfAborted();
       this.#connection = connection;
       this.#problem = undefined;
       return connection;
@@ -154,7 +157,7 @@ export class McpServer {
   }
 
   async #list(connection: Connection): Promise<void> {
-    const { tools, unreadable } = await connection.listTools();
+    const { tools, unreadable } = await connection.listTools(this.#closed.signal);
     this.#take(tools, unreadable);
   }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -219,6 +219,16 @@ test('the worker takes its servers along when it stops', async () => {
   const pid = Number(noted()[0]?.split(' ')[1]);
   expect(await isAlive(pid)).toBe(true);
   await served.pool.close();
+  expect(await isAlive(pid)).toBe(false);
+});
+
+test('a worker that stops does not wait for a server that does not answer', async () => {
+  const served = started({ a: small('silent', { start_timeout_ms: 1_000_000 }, notes) });
+  const offered = served.offered();
+  await eventually(() => existsSync(notes));
+  const pid = Number(noted()[0]?.split(' ')[1]);
+  await served.pool.close();
+  expect(await offered).toEqual([]);
   expect(await isAlive(pid)).toBe(false);
 });
 
