@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import {
   type AgentContext,
   type AgentId,
@@ -8,6 +9,7 @@ import {
   type PlanRequest,
   type SessionId,
   type SessionSettings,
+  type ToolRequest,
   type Wire,
 } from '../protocol/index.ts';
 import type { Rollouts } from '../rollout/rollouts.ts';
@@ -16,6 +18,9 @@ import { findEnded } from './find-ended.ts';
 import { storeText } from './handles/handle-store.ts';
 import { createStoreOutputs } from './handles/store-outputs.ts';
 import { transcriptReader } from './handles/transcripts.ts';
+import { activityContext } from './heartbeat.ts';
+import type { McpPool } from './mcp/pool.ts';
+import { serverOf } from './mcp/tool-names.ts';
 import { ConversationCache } from './model/conversation-cache.ts';
 import { createModelActivity } from './model/model.ts';
 import { ModelProviders } from './model/model-providers.ts';
@@ -30,8 +35,8 @@ import { CachedSessionStore } from './session-store.ts';
 import { terminateAgents } from './terminate-agents.ts';
 import { builtinTools } from './tools/builtin-tools.ts';
 import type { Tool } from './tools/define-tool.ts';
-import { offeredTools, planCall } from './tools/offered.ts';
-import { createToolActivities } from './tools/run-tool.ts';
+import { offeredTools, planCall, surplusTools } from './tools/offered.ts';
+import { createFoundToolActivity, createToolActivities, type ToolDeps } from './tools/run-tool.ts';
 import { isTrusted } from './trust/trusted-folders.ts';
 
 export interface ActivityDeps {
@@ -52,6 +57,8 @@ export interface ActivityDeps {
   memory?: string | undefined;
   /** A team's own tools. One that bears a built-in's name takes its place. */
   tools: readonly Tool[];
+  /** Servers that bring further tools. */
+  mcp?: McpPool | undefined;
   maxCachedConversations?: number | undefined;
   watcher?: ActivityWatcher | undefined;
 }
@@ -80,6 +87,13 @@ export function createActivities(deps: ActivityDeps) {
       return run({ ...request, agent } as unknown as R);
     };
 
+  /** Those of this worker, and those that servers have now. */
+  const toolsOf = async (session: SessionSettings): Promise<readonly Tool[]> => {
+    const found = (await deps.mcp?.offered(session)) ?? [];
+    const names = new Set(tools.map((tool) => tool.name));
+    return found.length === 0 ? tools : [...tools, ...found.filter((tool) => !names.has(tool.name))];
+  };
+
   const conversations = new ConversationCache({ conversations: deps.maxCachedConversations });
   const model = createModelActivity({
     sessions,
@@ -88,32 +102,42 @@ export function createActivities(deps: ActivityDeps) {
     readItems: conversationReader(deps.client),
     instructionsFor,
     stateDir: deps.stateDir,
-    offeredTools: (agent, session) => {
-      const offered = offeredTools(agent, session, tools);
+    offeredTools: async (agent, session) => {
+      const offered = offeredTools(agent, session, await toolsOf(session));
       deps.watcher?.offered(offered.length);
       return offered;
     },
-    planCall: (agent, session, call) => planCall(agent, session, tools, call),
+    planCall: async (agent, session, call) => planCall(agent, session, await toolsOf(session), call),
+    warnings: async (agent, session) => {
+      const surplus = deps.mcp === undefined ? [] : surplusTools(agent, session, await toolsOf(session));
+      return deps.mcp?.untold(agent.session_id, session, tooMany(surplus)) ?? [];
+    },
     store: (text) => storeText(deps.stateDir, text),
   });
-  const toolActivities = createToolActivities({
+  const toolDeps: ToolDeps = {
     sessions,
     tools,
     remember: (agent, callId, output) => conversations.remember(agent, callId, output),
     stateDir: deps.stateDir,
     readTranscript: transcriptReader(deps.client, deps.rollouts),
-    fallbackEnvironment: filterEnvironment(deps.environment),
-  });
+    fallbackEnvironment: filterEnvironment(deps.environment, { exclude: deps.mcp?.keyVariables ?? [] }),
+  };
+  const toolActivities = createToolActivities(toolDeps);
+  const mcpTool = withSettings(
+    createFoundToolActivity(toolDeps, async (name, session) => deps.mcp?.toolsFor(name, session) ?? []),
+  );
   const core: CoreActivities = {
     model: withSettings(model),
-    plan_call: withSettings(async ({ agent, call }: PlanRequest) =>
-      planCall(agent, await sessions.get(agent.session_id), tools, call),
-    ),
+    plan_call: withSettings(async ({ agent, call }: PlanRequest) => {
+      const session = await sessions.get(agent.session_id);
+      return planCall(agent, session, await toolsOf(session), call);
+    }),
     resolve_role: createResolveRole({
       sessions,
       rolloutPath: (session) => rollouts?.pathToWrite(session),
       memory: deps.memory,
       trusts: (folder) => isTrusted(deps.stateDir, folder),
+      ownTools: new Set(tools.map(({ name }) => name)),
       listModels: (provider, session) => providers.models(provider, session.model_providers),
     }),
     terminate_agents: terminateAgents(deps.client),
@@ -128,7 +152,28 @@ export function createActivities(deps: ActivityDeps) {
   return {
     ...Object.fromEntries(Object.entries(toolActivities).map(([name, run]) => [name, withSettings(run)])),
     ...core,
+    /** Temporal calls it for what has no activity of its own: tools of servers are activities under their own names. */
+    default: async (request: Wire<ToolRequest>) => {
+      const type = activityContext()?.info.activityType ?? '';
+      if (deps.mcp === undefined || serverOf(type) === undefined) throw noActivity(type);
+      return mcpTool(request);
+    },
   };
+}
+
+/** As the SDK has it: another worker may have it. */
+function noActivity(type: string): ApplicationFailure {
+  const message = `No activity ${type} is registered on this worker.`;
+  return ApplicationFailure.create({ type: 'NotFoundError', message, nonRetryable: false });
+}
+
+function tooMany(surplus: readonly string[]): string[] {
+  const [first] = surplus;
+  if (first === undefined) return [];
+  const more = surplus.length === 1 ? first : `${first} and ${surplus.length - 1} more`;
+  return [
+    `There are more tools than a model call may offer; ${more} are not offered. Choose with tools_allow or tools_deny of [mcp_servers].`,
+  ];
 }
 
 function registry(own: readonly Tool[]): Tool[] {

@@ -9,6 +9,8 @@ import type { Finding } from './finding.ts';
 export interface Sealed {
   session: string;
   keys: readonly string[];
+  /** What it holds was tried to be read with the keys that are here, and could not be. */
+  isUnread?: boolean;
 }
 
 const WHAT = 'encryption';
@@ -38,18 +40,28 @@ export function keyFinding(encryption: Config['encryption'], environment: Enviro
   };
 }
 
-/** What is sealed with keys that are not here: who has what, by the id of the key. */
+/** What is sealed with keys that are not here, or that are others of the same id: who has what, by the id of the key. */
 export function missingKeyFindings(sealed: readonly Sealed[], ring: KeyRing | undefined): Finding[] {
   const missing = new Map<string, Set<string>>();
-  for (const { session, keys } of sealed) {
+  for (const { session, keys, isUnread = false } of sealed) {
     for (const key of keys) {
-      if (ring?.keys.has(key) !== true) missing.set(key, (missing.get(key) ?? new Set()).add(session));
+      if (isUnread || ring?.keys.has(key) !== true) {
+        missing.set(key, (missing.get(key) ?? new Set()).add(session));
+      }
     }
   }
   return [...missing].map(([key, sessions]) => {
     const ids = [...sessions];
     const more = ids.length > SHOWN ? ', …' : '';
     const whose = `${counted(ids.length, 'session')}: ${ids.slice(0, SHOWN).join(', ')}${more}`;
+    if (ring?.keys.has(key) === true) {
+      return {
+        what: WHAT,
+        state: 'warn',
+        detail: `the key ${key} that is here does not open what another one of that id has sealed: ${whose}`,
+        hint: `Put the key that was ${key} before back under its id, and the one that is here now under an id of its own: docs/encryption.md.`,
+      };
+    }
     const detail = `the key ${key} is not here; it seals ${whose}`;
     return { what: WHAT, state: 'warn', detail, hint: missingKeyHint(key) };
   });

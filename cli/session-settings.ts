@@ -4,11 +4,13 @@ import {
   type ContentPart,
   filterEnvironment,
   keyVariables,
+  mcpKeyVariables,
   type SessionSettings,
 } from '../protocol/index.ts';
 import { cadreHome } from '../server/home.ts';
 import { configuredRules } from './config/approval-rules.ts';
 import type { Environment } from './config/environment-layer.ts';
+import { withFolder } from './config/mcp-servers.ts';
 import { memoryFile } from './config/memory.ts';
 import type { ProviderChoice } from './config/provider.ts';
 import type { Config } from './config/schema.ts';
@@ -47,6 +49,7 @@ export function agentSettingsOf({
 }: Omit<SessionChoices, 'searchAttributes'>): AgentSettings {
   const { dialect, profile: _profile, ...limits } = config.agents;
   const { temporal } = config;
+  const { writable_roots: roots, network } = config.sandbox;
   return {
     role,
     model,
@@ -55,6 +58,7 @@ export function agentSettingsOf({
     ...(config.reasoning_effort === undefined ? {} : { reasoning_effort: config.reasoning_effort }),
     working_directory: cwd,
     sandbox_mode: config.sandbox_mode,
+    ...(network || roots.length > 0 ? { sandbox: config.sandbox } : {}),
     approval_policy: config.approval_policy,
     dialect,
     tool_policy: { allow: [], deny: [] },
@@ -74,13 +78,24 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const providers = { ...config.model_providers, [provider.name]: provider.settings };
   const { include, exclude } = config.shell_environment;
   const { key_env: own } = config.encryption ?? {};
-  const keys = [...keyVariables(providers), ...(own === undefined ? [] : [own])];
+  const keys = [
+    ...keyVariables(providers),
+    ...mcpKeyVariables(config.mcp_servers),
+    ...(own === undefined ? [] : [own]),
+  ];
   const filter = { include, exclude: [...exclude, ...keys] };
   const home = cadreHome(environment);
   const memory = memoryFile(config, home);
   const rules = [...configuredRules(config, environment.HOME || homedir()), ...readSavedRules(home).rules];
   return {
-    ...(isQueued ? {} : { environment: filterEnvironment(environment, filter) }),
+    ...(isQueued
+      ? {}
+      : {
+          environment: filterEnvironment(environment, filter),
+          ...(Object.keys(config.mcp_servers).length === 0
+            ? {}
+            : { mcp_servers: withFolder(config.mcp_servers, choices.cwd) }),
+        }),
     model_providers: providers,
     model_aliases: config.model_aliases,
     tools: config.tools,

@@ -93,7 +93,7 @@ function summaryOf(execution: WorkflowExecutionInfo): AgentSummary {
     role: keyword(attributes, 'CadreRole') ?? (parent === undefined ? 'default' : roleInName(id)),
     model: keyword(attributes, 'CadreModel') ?? '',
     ...(typeof task === 'string' ? { task } : {}),
-    ...(sealed === undefined ? {} : { missing_key: sealed.key_id }),
+    ...(sealed === undefined ? {} : { missing_key: sealed.key_id, missing_key_reason: sealed.reason }),
     ...(typeof note === 'string' ? { note } : {}),
     ...(source === undefined ? {} : { source }),
     ...(problem === undefined ? {} : { problem }),

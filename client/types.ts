@@ -137,8 +137,10 @@ export type AgentSummary = Pick<
   started_at: string;
   ended_at?: string;
   queue: string;
-  /** The key that what it was given is sealed with, where that key is not here. */
+  /** The key that what it was given is sealed with, where that key is not here, or another one of its id is. */
   missing_key?: string;
+  /** Which of the two. */
+  missing_key_reason?: string;
   /** What Temporal reports of an agent that stands still since its workers fail, such as `NonDeterministicError`. */
   problem?: string;
 };

@@ -96,6 +96,8 @@ export interface ModelAnswer {
   usage: Usage;
   /** With this answer the conversation nearly fills the model's window. */
   nearly_full?: true;
+  /** What people should know of how the call was made: each becomes an event. */
+  warnings?: string[];
 }
 
 export interface ToolRequest {
@@ -151,6 +153,8 @@ export type RoleAnswer =
       text?: string;
       /** Where the rollout of the session goes when it closes; absent where none is written. */
       rollout_path?: string;
+      /** What was asked for and is not there, of what the agent can do without. */
+      notices?: string[];
     }
   | { ok: false; error: ErrorBody; needs_approval?: ApprovalNeed };
 

@@ -7,9 +7,12 @@ import { boundedText } from './text-length.ts';
 export const DECISIONS = ['approve', 'approve_for_session', 'deny', 'abort'] as const;
 export type Decision = (typeof DECISIONS)[number];
 
+/** A command, the start of an agent in another folder, changes of files, a tool of an MCP server. */
+export const APPROVAL_KINDS = ['command', 'directory', 'patch', 'mcp'] as const;
+
 /** What a person has to allow before an activity may do its work; the activity has done nothing yet. */
 export interface ApprovalNeed {
-  kind: 'command' | 'directory';
+  kind: (typeof APPROVAL_KINDS)[number];
   /** One line: what is to be done. */
   summary: string;
   /** Why it is asked. */

@@ -92,3 +92,8 @@ export class CadreError extends Error {
 export function refusalOutput(body: ErrorBody, details: Record<string, unknown> = {}): string {
   return JSON.stringify({ error: { ...body, ...details } });
 }
+
+/** The code in such an output; undefined for any other one, such as that of a command. */
+export function refusalCode(output: string): string | undefined {
+  return /^\{"error":\{"code":"([a-z_]{1,64})"/.exec(output)?.[1];
+}

@@ -22,6 +22,7 @@ export * from './internal.ts';
 export * from './items.ts';
 export * from './limits.ts';
 export * from './mailbox.ts';
+export * from './mcp-servers.ts';
 export * from './message-size.ts';
 export * from './messages.ts';
 export * from './model-retry.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Approval, DECISIONS, type Verdict } from './approvals.ts';
+import { APPROVAL_KINDS, type Approval, DECISIONS, type Verdict } from './approvals.ts';
 import type { BudgetAnswer, BudgetRequest } from './budget.ts';
 import { ERROR_CODES, type ErrorBody } from './errors.ts';
 import { type AgentId, agentIdSchema } from './ids.ts';
@@ -223,7 +223,7 @@ const approval = z.looseObject({
   call_id: z.string(),
   tool: z.string().optional(),
   requested_at: z.string(),
-  kind: z.enum(['command', 'directory']),
+  kind: z.enum(APPROVAL_KINDS),
   summary: z.string(),
   reason: z.string(),
   key: z.string(),

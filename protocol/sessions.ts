@@ -110,6 +110,8 @@ export const sessionProjectionSchema = z.strictObject({
   context_mode: z.enum(['fresh', 'forked']),
   /** With how many items of that. */
   items_carried: z.int().nonnegative().optional(),
+  /** Of `agent_open`: what was asked for and is not there. */
+  notices: z.array(z.string()).optional(),
   /** For `handle_read`: its conversation. */
   transcript_handle: z.string(),
   /** Its answer as it was written, or why there is none. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { approvalRuleSchema } from './approval-rules.ts';
 import type { AgentId } from './ids.ts';
 import { limitsSchema } from './limits.ts';
+import { mcpServersSchema } from './mcp-servers.ts';
 import { MODEL_RETRY_MAX_MS } from './model-retry.ts';
 import { PROJECT_DOC_BYTES_MAX, projectDocsSchema } from './project-docs.ts';
 import { sandboxModeSchema } from './sandbox-modes.ts';
@@ -67,6 +68,23 @@ export const BUILTIN_PROVIDERS = ['openai', 'rehearsal', 'script'] as const;
 /** The model of OpenAI that is used when none is named: the middle one of its current line. */
 export const DEFAULT_OPENAI_MODEL = 'gpt-5.6-terra';
 
+/** `[sandbox]`: what `workspace-write` opens, for a root and all below it. */
+export const sandboxSchema = z.strictObject(
+  {
+    writable_roots: z
+      .array(z.string().startsWith('/', { error: 'it has to be an absolute path' }))
+      .default([])
+      .describe('Folders that commands may also write to; one that is missing is left out'),
+    network: z.boolean().default(false).describe('Commands reach the network'),
+  },
+  {
+    error: ({ code }) =>
+      code === 'invalid_type'
+        ? 'it is a table (writable_roots, network); did you mean sandbox_mode?'
+        : undefined,
+  },
+);
+
 /** `[tools]`: switches for tools of a session. */
 export const toolTogglesSchema = z.strictObject({
   plan: z.boolean().default(true),
@@ -105,6 +123,8 @@ export const sessionSettingsSchema = z.strictObject({
   project_doc_max_bytes: z.int().nonnegative().max(PROJECT_DOC_BYTES_MAX).optional(),
   /** Commands that a person has allowed in advance. */
   approval_rules: z.array(approvalRuleSchema).optional(),
+  /** Servers of tools; absent for queued sessions: the worker's then. Of keys only the names of variables stand here. */
+  mcp_servers: mcpServersSchema.optional(),
   /** JSON schema that the root's final answer has to follow. */
   output_schema: z.record(z.string(), z.unknown()).optional(),
 });
@@ -154,6 +174,8 @@ export const agentSettingsSchema = z.strictObject({
   reasoning_effort: reasoningEffortSchema.optional(),
   working_directory: z.string().min(1),
   sandbox_mode: sandboxModeSchema.default('workspace-write'),
+  /** What `workspace-write` opens beside the working directory and `/tmp`: nothing where absent. */
+  sandbox: sandboxSchema.optional(),
   approval_policy: approvalPolicySchema.default('on-request'),
   dialect: dialectSchema.default('collab'),
   tool_policy: toolPolicySchema.prefault({}),

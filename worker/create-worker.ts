@@ -8,6 +8,7 @@ import {
   Worker,
 } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
+import { McpPool } from '../activities/mcp/pool.ts';
 import { dataConverter } from '../codec/index.ts';
 import {
   CadreError,
@@ -93,7 +94,11 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
   const client = new Client({ connection, namespace, dataConverter: dataConverter(options.encryption) });
   // One set for all queues: what one call has read, the next one knows, wherever it comes from.
   const tracing = await startTracing(process.env, (line) => options.onLog?.(line));
-  const all = activities(options, client, tracing);
+  const mcp = new McpPool({
+    servers: options.mcpServers,
+    environment: options.environment ?? process.env,
+  });
+  const all = activities(options, client, tracing, mcp);
   const usual = { connection, namespace, ...usualOptions(options), ...tracing.options };
   const polled: SdkWorkerOptions[] = [
     ...(agents ? agentQueues : []).map((taskQueue) => ({
@@ -121,6 +126,7 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
   const together = runTogether(workers);
   const done = together.done.finally(async () => {
     stopped.abort();
+    await mcp.close();
     await sweeping;
     await tracing.stop();
     if (options.connection === undefined) await connection.close();
@@ -189,7 +195,7 @@ function versioning(version: WorkerVersion | undefined): Pick<SdkWorkerOptions, 
   };
 }
 
-function activities(options: WorkerOptions, client: Client, { watcher }: Tracing) {
+function activities(options: WorkerOptions, client: Client, { watcher }: Tracing, mcp: McpPool) {
   return createActivities({
     client,
     readSession: readSession(client),
@@ -204,6 +210,7 @@ function activities(options: WorkerOptions, client: Client, { watcher }: Tracing
     writesRollouts: options.rollouts !== undefined,
     memory: options.memory,
     tools: options.tools ?? [],
+    mcp,
     maxCachedConversations: options.maxCachedConversations,
     watcher,
   });

@@ -1,6 +1,6 @@
 import type { NativeConnection } from '@temporalio/worker';
 import type { Tool } from '../activities/tools/define-tool.ts';
-import type { ConnectOptions } from '../protocol/index.ts';
+import type { ConnectOptions, McpServers } from '../protocol/index.ts';
 
 /** How long running activities get to end when a worker stops, where nothing else is said. */
 export const GRACE_MS = 10_000;
@@ -35,6 +35,11 @@ export interface WorkerOptions extends ConnectOptions {
   agents?: boolean;
   /** A team's own tools, beside the built-in ones. */
   tools?: Tool[];
+  /**
+   * Servers of tools for every session of the queue; those that sessions bring are left alone then. Default: sessions get
+   * what they bring.
+   */
+  mcpServers?: McpServers;
   /** Default: an unversioned worker, which takes whatever no versioned one is for. */
   version?: WorkerVersion;
   /** Answer queries and take input, but make no model calls and run no tools: for a command that only asks. */

@@ -34,6 +34,7 @@ export async function takeStep(agent: AgentState, final: boolean): Promise<Model
     conversation.appendKnown(answer.items);
     standing.used(answer.usage, Date.now());
     if (answer.nearly_full) conversation.compact ??= 'window';
+    for (const text of answer.warnings ?? []) agent.warn(text);
     emitAnswer(agent, answer);
     return answer;
   } catch (error) {

@@ -11,6 +11,7 @@ import { Refused } from './operations/refused.ts';
 import { unwatch } from './operations/resolve.ts';
 import { MovesOn, type StepUnderWay } from './step-under-way.ts';
 import type { Stoppable } from './stoppable.ts';
+import { tellOperationEnded } from './trace-sink.ts';
 
 /** A call that waited in an earlier run, and is stopped before it goes on in this one, tells its end. */
 const PARKED_CALLS_END = 'parked-calls-end';
@@ -123,6 +124,7 @@ async function runOne(
   agent.onChange();
   const output = await answerOf(agent, work, plan, call);
   if (isTurn) agent.standing.currentTool = undefined;
+  if (plan.kind === 'operation') tellOperationEnded(agent, plan, started, output);
   agent.emit({
     type: 'tool.end',
     call_id: plan.call_id,

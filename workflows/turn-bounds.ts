@@ -1,6 +1,6 @@
 import type { AgentState } from './agent-state.ts';
+import { tellTurnEnded } from './trace-sink.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
-import { tellTurnEnded } from './turn-sink.ts';
 
 export function startTurn(self: AgentState): void {
   self.standing.startTurn(Date.now());

@@ -9,9 +9,9 @@ import { untilSettledBelow, waitsForThoseBelow } from './settling.ts';
 import { StepUnderWay } from './step-under-way.ts';
 import { Stoppable } from './stoppable.ts';
 import { runToolCalls } from './tool-calls.ts';
+import { tellTurnEnded } from './trace-sink.ts';
 import { outOfSteps, outOfTokens, outOfTurns, stopped } from './turn-limits.ts';
 import type { TurnOutcome } from './turn-outcome.ts';
-import { tellTurnEnded } from './turn-sink.ts';
 
 /**
  * One turn: steps of a model call and its tool calls until an answer, an interrupt or a limit. That of a one-shot root

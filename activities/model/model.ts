@@ -33,9 +33,11 @@ export interface ModelDeps {
   providers: ModelProviders;
   /** `offered`: the names of the tools that this agent has, also when a call goes without any. */
   instructionsFor(agent: AgentContext, offered: ReadonlySet<string>): Promise<string>;
-  offeredTools(agent: AgentContext, session: SessionSettings): OfferedTool[];
+  offeredTools(agent: AgentContext, session: SessionSettings): OfferedTool[] | Promise<OfferedTool[]>;
   /** How the workflow runs a call, also one of a tool that was not offered; never throws. */
-  planCall(agent: AgentContext, session: SessionSettings, call: ToolCall): PlannedCall;
+  planCall(agent: AgentContext, session: SessionSettings, call: ToolCall): PlannedCall | Promise<PlannedCall>;
+  /** What people are to be told of the tools, each thing once. */
+  warnings?(agent: AgentContext, session: SessionSettings): Promise<string[]>;
   /** CADRE_HOME: where copies of images are kept; none are kept without it. */
   stateDir?: string;
   /** Keeps what is cut out of an answer. */
@@ -90,7 +92,7 @@ async function answer(
   const { presented } = agent.settings;
   const shown = presented === undefined ? agent : { ...agent, ...presented };
   const provider = deps.providers.get(agent.settings.provider, session.model_providers);
-  const offered = deps.offeredTools(shown, session);
+  const offered = await deps.offeredTools(shown, session);
   const [items, instructions] = await Promise.all([
     deps.conversations.resolve(pointer, fresh, deps.readItems),
     deps.instructionsFor(shown, new Set(offered.map((tool) => tool.name))),
@@ -113,15 +115,17 @@ async function answer(
   const reply = await provider.complete(call, { signal, onDelta });
   const { items: made, refused } = await fitAnswer(reply.items, deps.store);
   deps.conversations.append(pointer.agent_id, made);
-  const planned = (call: ToolCall): PlannedCall => {
+  const planned = (call: ToolCall): PlannedCall | Promise<PlannedCall> => {
     const error = refused.get(call);
     if (error !== undefined) return refusedCall(call, error);
     return final ? tooLate(call) : deps.planCall(agent, session, call);
   };
+  const warnings = (await deps.warnings?.(agent, session)) ?? [];
   return {
     ...reply,
     items: made,
-    calls: made.filter((item) => item.type === 'tool_call').map(planned),
+    calls: await Promise.all(made.filter((item) => item.type === 'tool_call').map(planned)),
+    ...(warnings.length === 0 ? {} : { warnings }),
     ...(isFull(agent, session, reply.usage) ? { nearly_full: true } : {}),
   };
 }

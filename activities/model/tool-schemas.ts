@@ -8,7 +8,11 @@ const known = new WeakMap<z.ZodType, JsonSchema>();
 
 /** A tool as a model sees it, its arguments as JSON schema. */
 export function declarationOf(tool: OfferedTool): ToolDeclaration {
-  return { name: tool.name, description: tool.description, parameters: schemaOf(tool.parameters) };
+  return {
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.schema ?? schemaOf(tool.parameters),
+  };
 }
 
 function schemaOf(parameters: z.ZodType): JsonSchema {

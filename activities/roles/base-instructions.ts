@@ -1,12 +1,17 @@
 import { type AgentContext, DIALECT_TOOLS, type SandboxMode } from '../../protocol/index.ts';
 import { canPlanAndDelegate } from '../tools/plan-first.ts';
 
-const SANDBOX: Readonly<Record<SandboxMode, string>> = {
+const SANDBOX: Readonly<Record<Exclude<SandboxMode, 'workspace-write'>, string>> = {
   'read-only': 'Commands may read everything and change nothing; there is no network.',
-  'workspace-write':
-    'Commands may read everything, and write below the working directory and in /tmp; .git, .cadre, .codex, .claude and .agents there stay read-only, and there is no network.',
   'danger-full-access': 'Commands are not contained: they may change anything the person could. Be careful.',
 };
+
+function sandboxText({ sandbox_mode: mode, sandbox }: AgentContext['settings']): string {
+  if (mode !== 'workspace-write') return SANDBOX[mode];
+  const roots = (sandbox?.writable_roots ?? []).map((root) => `, in ${root}`).join('');
+  const network = sandbox?.network ? 'the network can be reached' : 'there is no network';
+  return `Commands may read everything, and write below the working directory${roots} and in /tmp; .git, .cadre, .codex, .claude and .agents there stay read-only, and ${network}.`;
+}
 
 const APPROVALS =
   'What needs a person’s approval waits until one decides, or is refused where nobody can be asked; a refusal says why. Do not try to get around it: find another way, or report what stopped you.';
@@ -31,6 +36,10 @@ const TOOLS: readonly Saying[] = [
   {
     says: 'A command gets no input and ends with its call: nothing stays in the background.',
     of: ['shell'],
+  },
+  {
+    says: 'apply_patch is how files are changed: what it cannot do whole it does not do at all.',
+    of: ['apply_patch'],
   },
   {
     says: "A failed call tells what went wrong; change something before you try again. Long outputs are cut in the middle, so ask for the part you need. When a tool's outcome is said to be unknown, look at what is there before you repeat anything with effects.",
@@ -74,7 +83,7 @@ export function baseInstructions(agent: AgentContext, offered: ReadonlySet<strin
   const tools = sayings(TOOLS, offered);
   return [
     `You are an agent of Cadre, which runs agents side by side and brings them safely through crashes: after an interruption you go on where you were. ${place} Your id is ${agent.agent_id}.`,
-    `Working directory: ${settings.working_directory}\nSandbox: ${settings.sandbox_mode}. ${SANDBOX[settings.sandbox_mode]}\n${APPROVALS}`,
+    `Working directory: ${settings.working_directory}\nSandbox: ${settings.sandbox_mode}. ${sandboxText(settings)}\n${APPROVALS}`,
     ...(offered.size > 0 ? [tools.join(' ')] : []),
     ...sayings(GUIDANCE, offered),
     ...(settings.limits.plan_first && canPlanAndDelegate(offered) ? [PLAN_FIRST] : []),

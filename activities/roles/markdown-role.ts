@@ -1,13 +1,14 @@
 import { type Document, isNode, parseAllDocuments } from 'yaml';
 import { brokenRole, lineAt, type RoleSource } from './broken-role.ts';
 
-const FENCED = /^(`{3,}|~{3,})[a-z]*[ \t]*\n([\s\S]*?)(?:\n\1[ \t]*)?$/;
+const FENCED = /^(`{3,}|~{3,})[^\n`]*\n([\s\S]*?)(\n\1[ \t]*)?$/;
 const FRONTMATTER = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
 
+const NESTED = 'it is nested too deeply';
 /** Merge keys are read, since they may bring a restriction. */
 const OPTIONS = { prettyErrors: false, uniqueKeys: true, logLevel: 'silent', merge: true } as const;
-/** A description on one line, without quotes; the next line does not go on with it. */
-const PLAIN_DESCRIPTION = /^(description:[ \t]+)(?![|>"'&*!{[])(.*\S)(?=[ \t]*(?:\n\S|\n*$))/m;
+/** A description on one line; the next line does not go on with it, and no quote is left open. */
+const PLAIN_DESCRIPTION = /^(description:[ \t]+)(?![|>]|"[^"\n]*$|'[^'\n]*$)(.*\S)(?=[ \t]*(?:\n\S|\n*$))/m;
 
 /**
  * Reads Markdown with YAML frontmatter.
@@ -16,19 +17,24 @@ const PLAIN_DESCRIPTION = /^(description:[ \t]+)(?![|>"'&*!{[])(.*\S)(?=[ \t]*(?
  */
 export function readMarkdownRole(text: string, path: string): RoleSource {
   const lines = text.replace(/\r\n?/g, '\n');
-  const clean = unwrap(lines.trim());
+  const { clean, fence } = unwrap(lines.trim());
   const first = lineAt(lines, lines.indexOf(clean));
   const match = FRONTMATTER.exec(clean);
   if (match === null) throw brokenRole(path, 1, 'missing YAML frontmatter');
-  const body = clean.slice(match[0].length).trim();
+  const below = clean.slice(match[0].length).trim();
+  // The fence may have been around the frontmatter alone.
+  const body =
+    fence !== undefined && below.startsWith(`${fence}\n`) ? below.slice(fence.length).trim() : below;
   if (body === '')
     throw brokenRole(path, first + lineAt(clean, clean.length) - 1, 'must have a non-empty body');
   return { ...readYaml(match[1] ?? '', path, first + 1), body };
 }
 
-/** Without a code fence around the whole. */
-function unwrap(plain: string): string {
-  return FENCED.exec(plain)?.[2]?.trim() ?? plain;
+/** Without a code fence around the whole; `fence`, where it does not end there. */
+function unwrap(plain: string): { clean: string; fence?: string | undefined } {
+  const [, fence, inside, end] = FENCED.exec(plain) ?? [];
+  if (inside === undefined) return { clean: plain };
+  return { clean: inside.trim(), fence: end === undefined ? fence : undefined };
 }
 
 /** @param firstLine the line of the file in which the YAML begins */
@@ -38,7 +44,8 @@ function readYaml(yaml: string, path: string, firstLine: number): Omit<RoleSourc
   const lineOfOffset = (offset: number): number => firstLine + lineAt(text, offset) - 1;
   const problem = document?.errors[0];
   if (problem !== undefined) {
-    throw brokenRole(path, lineOfOffset(problem.pos[0]), `invalid YAML: ${problem.message}`);
+    const reason = /call stack/.test(problem.message) ? NESTED : problem.message;
+    throw brokenRole(path, lineOfOffset(problem.pos[0]), `invalid YAML: ${reason}`);
   }
   if (second !== undefined) {
     const reason = 'a second YAML document begins here; what stands in it would not be read';
@@ -46,7 +53,7 @@ function readYaml(yaml: string, path: string, firstLine: number): Omit<RoleSourc
   }
   const values = document === undefined ? undefined : asPlain(document, path, firstLine);
   if (document === undefined || typeof values !== 'object' || values === null || Array.isArray(values)) {
-    throw brokenRole(path, firstLine, 'the frontmatter must be a list of keys and values');
+    throw brokenRole(path, firstLine, 'the frontmatter must hold keys with values, such as description: …');
   }
   const lineOf = (keys: readonly PropertyKey[]): number => {
     for (let length = keys.length; length > 0; length--) {
@@ -82,7 +89,7 @@ function asPlain(document: Document.Parsed, path: string, line: number): unknown
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    const reason = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
+    const reason = error instanceof RangeError ? NESTED : (error as Error).message;
     throw brokenRole(path, line, `invalid YAML: ${reason}`);
   }
 }

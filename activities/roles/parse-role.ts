@@ -1,4 +1,4 @@
-import { explain } from '../../protocol/index.ts';
+import { counted, explain } from '../../protocol/index.ts';
 import { brokenRole } from './broken-role.ts';
 import { readMarkdownRole } from './markdown-role.ts';
 import { fileSchema, type Role } from './role.ts';
@@ -8,6 +8,8 @@ import { readTomlRole } from './toml-role.ts';
 
 /** A role's file is prose; what is larger is something else. Its text travels with each agent of the role. */
 export const ROLE_BYTES_MAX = 64 * 1024;
+/** More of them nobody reads. */
+const MOST_WARNINGS = 50;
 const ROLE_NAME = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const NAME_RULE =
   'the file name is no name for a role: letters, digits, dots, dashes and underscores, at most 64, beginning with a letter or digit';
@@ -37,18 +39,23 @@ export function parseRole(name: string, text: string, path: string): ParsedRole 
   }
   const plain = text.replace(/^\ufeff/, '');
   const source = isToml(path) ? readTomlRole(plain, path) : readMarkdownRole(plain, path);
-  const { values, notices, written } = knownKeys(name, source, path);
+  const { values, notices, denied, written } = knownKeys(name, source, path);
   const lineOf = ([key, ...rest]: readonly PropertyKey[]): number =>
     source.lineOf(key === undefined ? [] : [written(key), ...rest]);
   const parsed = fileSchema.safeParse(values);
   if (!parsed.success) {
     throw brokenRole(path, lineOf(parsed.error.issues[0]?.path ?? []), explain(parsed.error));
   }
-  const settled = settleRole(parsed.data, (key, reason) => brokenRole(path, lineOf([key]), reason));
+  const settled = settleRole(parsed.data, denied, (key, reason) => brokenRole(path, lineOf([key]), reason));
   const told = [...notices, ...settled.notices].map(({ key, text }) => ({ line: lineOf([key]), text }));
+  const warnings = told.sort((a, b) => a.line - b.line).map(({ line, text }) => `${path}:${line}: ${text}`);
+  const more = warnings.length - MOST_WARNINGS;
   return {
     role: { ...settled.role, name, body: source.body },
-    warnings: told.sort((a, b) => a.line - b.line).map(({ line, text }) => `${path}:${line}: ${text}`),
+    warnings:
+      more <= 0
+        ? warnings
+        : [...warnings.slice(0, MOST_WARNINGS), `${path}: and ${counted(more, 'more notice')}`],
   };
 }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ProjectDocs } from '../../protocol/index.ts';
-import { isWithin } from '../sandbox/bubblewrap.ts';
+import { isWithin } from '../sandbox/is-within.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
 import { projectRoot } from '../trust/project-root.ts';
 

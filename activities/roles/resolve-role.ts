@@ -27,6 +27,8 @@ export interface RoleDeps {
   sessions: SessionStore;
   /** Default: the roles of the files that the parent's folder and the home have, and those that come with Cadre. */
   roleNamed?: (name: string) => Role;
+  /** The names of the tools that this worker has beside those of Cadre. */
+  ownTools?: ReadonlySet<string>;
   /** The memory file of this worker, for sessions that do not bring one of their own. */
   memory?: string | undefined;
   /** Where the session does not say: the home of whoever runs this. */
@@ -60,7 +62,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
   const known = await knownRole(request.role ?? DEFAULT_ROLE, inherited, session, deps);
   const { role } = known;
   const persona = personaOf(role, request.persona);
-  const allowed = allowedByCall(known, request.allowed_tools);
+  const allowed = allowedByCall(known, request.allowed_tools, deps.ownTools);
   const folder = await findWorkingDirectory(request.working_directory, inherited.working_directory);
   const own = request.model ?? (inherited.model_named ? inherited.model : undefined);
   const model = await chooseModel(request, [own, persona?.model, role.model], session, deps);
@@ -75,7 +77,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
     memory: ____,
     project_docs: _____,
     ...rest
-  } = tightened(inherited, known, persona, allowed);
+  } = tightened(inherited, known, persona, allowed?.names);
   const memory = await memoryFor(session, deps.memory);
   const docs = await docsFor(request, folder, session);
   const settings: AgentSettings = {
@@ -102,6 +104,7 @@ async function resolveRole(request: RoleRequest, deps: RoleDeps): Promise<RoleAn
         ? { text: wholeText(role, persona) }
         : {}),
       ...(place === undefined ? {} : { rollout_path: place }),
+      ...(allowed === undefined || allowed.notices.length === 0 ? {} : { notices: allowed.notices }),
     }
   );
 }

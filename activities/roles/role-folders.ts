@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { upToRepository } from '../sandbox/has-repository.ts';
 
 /** The folders of Cadre, Codex and Claude Code, in this order. */
 const FAMILIES = ['.cadre', '.codex', '.claude'];
@@ -15,17 +15,8 @@ export interface RoleFolder {
  * Outside of a repository only the folder itself counts, so that nothing is taken from whatever lies above it.
  */
 export function roleFolders(folder: string, home: string): RoleFolder[] {
-  const levels = projectLevels(folder).filter((level) => level !== home);
+  const levels = upToRepository(folder).filter((level) => level !== home);
   return [...levels.flatMap((level) => foldersIn(level, 'project')), ...foldersIn(home, 'home')];
-}
-
-function projectLevels(folder: string): string[] {
-  const levels: string[] = [];
-  for (let at = folder; ; at = dirname(at)) {
-    levels.push(at);
-    if (existsSync(join(at, '.git'))) return levels;
-    if (dirname(at) === at) return [folder];
-  }
 }
 
 function foldersIn(level: string, origin: RoleFolder['origin']): RoleFolder[] {

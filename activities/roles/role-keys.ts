@@ -1,4 +1,5 @@
 import { brokenRole, type RoleSource } from './broken-role.ts';
+import { deniedByServers } from './denied-servers.ts';
 import { fileSchema } from './role.ts';
 
 /** What files of Claude Code and Codex say that means nothing here, and takes nothing away where it is left out. */
@@ -33,14 +34,20 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 /** What may be meant to take something away. */
 const RESTRICTIVE =
   /den(y|ied)|allow|forbid|block|exclu|restrict|prohibit|read.?only|permission|sandbox|approv|disabled?|without|remove|(^|[^a-z])(ban(s|ned)?|no|only)([^a-z]|$)/i;
-/** What is switched off, within something that is not understood. */
-const SWITCH = /tool|shell|exec|command|write|edit|patch|web|net|agent/i;
+/** What may be switched off by something that is not understood. */
+const SWITCH = /tool|shell|bash|exec|command|write|edit|patch|web|fetch|net|agent|task|mcp/i;
+const OFF = /^(false|off|no|none|never|den(y|ied)|disabled?|forbid(den)?|block(ed)?)$/i;
+/** A way of working that allows less, under a key that no file here has. */
+const MODE = /mode|access|polic/i;
+const LESS = /plan|read.?only|lock|restrict|safe/i;
 /** Deeper than this nobody writes a setting. */
 const DEPTH = 8;
 
 export interface KnownKeys {
   values: Record<string, unknown>;
   notices: { key: string; text: string }[];
+  /** Tools that keys without a counterpart take away. */
+  denied: string[];
   /** The key as the file has it. */
   written(key: PropertyKey): PropertyKey;
 }
@@ -55,10 +62,15 @@ export function knownKeys(name: string, source: RoleSource, path: string): Known
   const values: Record<string, unknown> = {};
   const notices: KnownKeys['notices'] = [];
   const written = new Map<PropertyKey, string>();
+  const denied: string[] = [];
   for (const [key, value] of Object.entries(source.values)) {
     const known = knownKey(key);
     const line = source.lineOf([key]);
-    if (known !== undefined) {
+    if (key === 'approval_policy' && value === 'on-failure') {
+      const text =
+        'approval_policy on-failure has no counterpart here: the approval policy of the session holds';
+      notices.push({ key, text });
+    } else if (known !== undefined) {
       const other = written.get(known);
       if (other !== undefined)
         throw brokenRole(path, line, `${known} stands there twice, as ${other} and as ${key}`);
@@ -71,6 +83,7 @@ export function knownKeys(name: string, source: RoleSource, path: string): Known
       }
     } else if (Object.hasOwn(WITHOUT_COUNTERPART, key)) {
       notices.push({ key, text: `${key} has no counterpart here: ${WITHOUT_COUNTERPART[key]}` });
+      if (/^mcp/.test(key)) denied.push(...deniedByServers(value));
     } else if (mayRestrict(key, value)) {
       const what = `${JSON.stringify(key.slice(0, 80))} may take something away, and is not understood here`;
       throw brokenRole(path, line, `${what}; use tools, allow_list, deny_list or read_only`);
@@ -78,13 +91,15 @@ export function knownKeys(name: string, source: RoleSource, path: string): Known
       notices.push({ key, text: `unknown key ${JSON.stringify(key.slice(0, 80))}` });
     }
   }
-  return { values, notices, written: (key) => written.get(key) ?? key };
+  return { values, notices, denied, written: (key) => written.get(key) ?? key };
 }
 
 /** Whether a key, or one of those within it, may be meant to take something away. */
 function mayRestrict(key: string, value: unknown, depth = 0): boolean {
   if (RESTRICTIVE.test(key) && !isEmpty(value)) return true;
-  if (depth > 0 && value === false && SWITCH.test(key)) return true;
+  if (SWITCH.test(key) && (value === false || (typeof value === 'string' && OFF.test(value.trim()))))
+    return true;
+  if (MODE.test(key) && typeof value === 'string' && LESS.test(value)) return true;
   if (typeof value !== 'object' || value === null) return false;
   return depth >= DEPTH || Object.entries(value).some(([inner, each]) => mayRestrict(inner, each, depth + 1));
 }

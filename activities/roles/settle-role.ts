@@ -3,6 +3,21 @@ import { allowedTools, deniedTools, type MappedTools } from './tool-names.ts';
 
 /** Modes of Claude Code that say how much is asked, which is the session's to say here. */
 const ASKING_MODES = ['default', 'manual', 'acceptEdits', 'auto', 'bypassPermissions'];
+/** Events of Claude Code, in lower case, whose hooks refuse no call of a tool. Of others that is not known. */
+const REFUSES_NOTHING = new Set([
+  ...['posttooluse', 'posttoolusefailure', 'notification', 'userpromptsubmit', 'stop', 'stopfailure'],
+  ...['subagentstart', 'subagentstop', 'teammateidle', 'taskcompleted', 'precompact', 'postcompact'],
+  ...[
+    'sessionstart',
+    'sessionend',
+    'setup',
+    'configchange',
+    'instructionsloaded',
+    'cwdchanged',
+    'filechanged',
+  ],
+  ...['worktreecreate', 'worktreeremove'],
+]);
 const NAMES_ONLY = /^[A-Za-z_]+(?:\|[A-Za-z_]+)*$/;
 
 export interface SettledRole {
@@ -14,9 +29,14 @@ export interface SettledRole {
  * A role in the words that are used here, from one that may be written in those of Claude Code. What is not understood
  * gives a role nothing, and what is denied in a way that has no counterpart is denied whole.
  *
+ * @param without tools that it does not have, whatever its lists say
  * @param refuse makes the error for a denial that is none
  */
-export function settleRole(file: FileKeys, refuse: (key: string, reason: string) => Error): SettledRole {
+export function settleRole(
+  file: FileKeys,
+  without: readonly string[],
+  refuse: (key: string, reason: string) => Error,
+): SettledRole {
   const { disallowedTools, permissionMode, maxTurns, effort, hooks, ...own } = file;
   const notices: SettledRole['notices'] = [];
   const note = (key: string, found: MappedTools): string[] => {
@@ -33,7 +53,7 @@ export function settleRole(file: FileKeys, refuse: (key: string, reason: string)
     role[key] = names;
     if (names.length === 0 && list.length > 0) notices.push({ key, text: 'no tool is left' });
   }
-  const denied = new Set<string>();
+  const denied = new Set<string>(without);
   const deny = (key: string, list: readonly string[]) => {
     const found = deniedTools(list, (reason) => refuse(key, reason));
     for (const name of note(key, found)) denied.add(name);
@@ -41,7 +61,9 @@ export function settleRole(file: FileKeys, refuse: (key: string, reason: string)
   };
   deny('deny_list', own.deny_list ?? []);
   deny('disallowedTools', disallowedTools ?? []);
-  for (const name of guarded(hooks, notices)) denied.add(name);
+  const guards = guarded(hooks, notices);
+  for (const name of guards.names) denied.add(name);
+  readsOnly ||= guards.unknownDenial === true;
 
   if (permissionMode === 'dontAsk') role.approval_policy ??= 'never';
   else if (permissionMode !== undefined && ASKING_MODES.includes(permissionMode)) {
@@ -62,25 +84,29 @@ export function settleRole(file: FileKeys, refuse: (key: string, reason: string)
 }
 
 /** A hook before a tool may refuse its calls. Hooks are not run here, so the tool is taken away. */
-function guarded(hooks: FileKeys['hooks'], notices: SettledRole['notices']): string[] {
-  if (hooks === undefined) return [];
-  const { PreToolUse: guards, ...others } = hooks;
-  if (Object.keys(others).length > 0) {
-    notices.push({ key: 'hooks', text: `hooks have no counterpart here: ${Object.keys(others).join(', ')}` });
+function guarded(hooks: FileKeys['hooks'], notices: SettledRole['notices']): MappedTools {
+  const all = Object.entries(hooks ?? {});
+  const others = all.filter(([event]) => REFUSES_NOTHING.has(event.toLowerCase()));
+  if (others.length > 0) {
+    const names = others.map(([event]) => event).join(', ');
+    notices.push({ key: 'hooks', text: `hooks have no counterpart here: ${names}` });
   }
-  if (guards === undefined) return [];
-  const matchers = Array.isArray(guards) ? guards.map(matcherOf) : ['*'];
-  for (const matcher of matchers) {
+  const matchers = all
+    .filter((hook) => !others.includes(hook))
+    .flatMap(([, guards]) => (Array.isArray(guards) ? guards.map(matcherOf) : ['*']));
+  const found = matchers.map((matcher): MappedTools => {
     const whom = matcher === '*' ? 'every tool' : matcher;
-    notices.push({
-      key: 'hooks',
-      text: `the hook before ${whom} is not run here, so what it guards is taken away`,
-    });
-  }
-  const lists = matchers.map(
-    (matcher) => deniedTools(matcher.split('|'), (reason) => new Error(reason)).names,
-  );
-  return matchers.includes('*') ? ['*'] : lists.flat();
+    const text = `the hook before ${whom} is not run here, so what it guards is taken away`;
+    notices.push({ key: 'hooks', text });
+    if (matcher === '*') return { names: ['*'], notices: [] };
+    return deniedTools(matcher.split('|'), (reason) => new Error(reason));
+  });
+  notices.push(...found.flatMap((each) => each.notices.map((text) => ({ key: 'hooks', text }))));
+  return {
+    names: found.flatMap(({ names }) => names),
+    notices: [],
+    unknownDenial: found.some(({ unknownDenial }) => unknownDenial === true),
+  };
 }
 
 /** The tools that a hook guards; what is more than names means all. */

@@ -27,7 +27,12 @@ const OWN = new Set([
 ]);
 
 /** Of these, those that do not come with Cadre yet, but for names of the shell, which mean the one that there is. */
-export const TO_COME: ReadonlySet<string> = new Set(['apply_patch', 'view_image', 'web_search']);
+export const TO_COME: ReadonlySet<string> = new Set(['view_image', 'web_search']);
+
+/** Whether it is the name of a tool that every worker has. */
+export function isOfCadre(name: string): boolean {
+  return OWN.has(name) && !TO_COME.has(name);
+}
 
 interface Counterpart {
   /** What stands for it where it is allowed; none where that would allow more. */
@@ -149,7 +154,7 @@ export function deniedTools(list: readonly string[], refuse: (reason: string) =>
         `${shown(entry)} denies some calls of a tool, which has no counterpart; all of them are denied`,
       );
     }
-    if (!isOwn && found.length === 0 && isUnknown(name)) {
+    if (!isOwn && found.length === 0 && isUnknownDenial(name)) {
       unknownDenial ||= !isPlain(name);
       const then = isPlain(name)
         ? 'it denies one only where your workers have it'
@@ -167,6 +172,13 @@ function isPlain(name: string): boolean {
 
 function isUnknown(name: string): boolean {
   return !OWN.has(name) && !/[*?]|^mcp__/.test(name);
+}
+
+/** A glob may mean tools of the team's workers, where it is written as their names are, or those of the dialects. */
+function isUnknownDenial(name: string): boolean {
+  if (!/[*?]/.test(name)) return isUnknown(name);
+  if (name.toLowerCase().startsWith('mcp__')) return false;
+  return ![...OWN].some((known) => matchesGlob(known, name.toLowerCase()));
 }
 
 /** A server alone stands for all of its tools. */

@@ -1,6 +1,10 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import type { SandboxMode } from '../../protocol/index.ts';
+import { upToRepository } from './has-repository.ts';
+import { isWithin } from './is-within.ts';
+import { limitedArgv } from './process-limits.ts';
+import { protectedNow } from './protected-paths.ts';
 
 /** What bubblewrap gets to isolate with, as far as this machine allows it. */
 export interface Bubblewrap {
@@ -8,9 +12,6 @@ export interface Bubblewrap {
   /** How capabilities are given up: by a user namespace, or by dropping them where we are root. */
   privileges: readonly string[];
 }
-
-/** Inside a writable root these stay as they are: what is in them decides what runs later, outside the sandbox. */
-const PROTECTED_NAMES = ['.git', '.cadre', '.codex', '.claude', '.agents'] as const;
 
 /**
  * `/run` holds the sockets through which a command could have others work for it, outside the sandbox (container
@@ -30,23 +31,25 @@ const SCRATCH = '/dev/shm';
 const SOCKET_FOLDERS = /^(tmux-|ssh-|\.X11-unix$|\.ICE-unix$)/;
 
 const READ_ALL = ['--ro-bind', '/', '/'];
-/** Always: see no other process, reach no network, and end with whoever started it. */
+/** Always: see no other process, and end with whoever started it. */
 const ISOLATION: readonly string[] = [
   ...['--dev', '/dev'],
   ...['--proc', '/proc'],
   ...PARTS_OF_PROC.flatMap((part) => ['--ro-bind-try', part, part]),
   ...['--tmpfs', '/run'],
   ...PARTS_OF_RUN.flatMap((part) => ['--ro-bind-try', part, part]),
-  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net'],
+  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts'],
   ...['--die-with-parent', '--new-session'],
 ];
 /** What every call uses, to find out whether it works. */
-export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION];
+export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION, '--unshare-net'];
 
 export interface SandboxedCommand {
   mode: Exclude<SandboxMode, 'danger-full-access'>;
   /** The agent's: what `workspace-write` may write to, beside `/tmp`. */
   workingDirectory: string;
+  /** What it may also write to, and whether it reaches the network: in `workspace-write` alone. */
+  open?: { writable_roots: readonly string[]; network: boolean } | undefined;
   /** Where the command starts. */
   cwd: string;
   /** Never writable, wherever it lies. */
@@ -55,43 +58,74 @@ export interface SandboxedCommand {
   argv: readonly string[];
 }
 
+/**
+ * Whether a variable says which libraries programs load. What starts the sandbox must not get it: a command could put
+ * there what the next call runs outside.
+ */
+export function isForLoader(name: string): boolean {
+  return name.startsWith('LD_');
+}
+
 /** The command line that runs a command inside the sandbox; bubblewrap reports the inner process on descriptor 3. */
 export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand): string[] {
-  const roots = command.mode === 'workspace-write' ? writableRoots(command.workingDirectory) : [];
+  const isWriting = command.mode === 'workspace-write';
+  const roots = isWriting ? writableRoots(command.workingDirectory, command.open?.writable_roots) : [];
   // The whole as a writable root comes before what makes parts of it private.
   const isAllWritable = roots.includes('/');
   return [
     bubblewrap.program,
     ...(isAllWritable ? ['--bind', '/', '/'] : READ_ALL),
     ...ISOLATION,
+    ...(isWriting && command.open?.network ? nameServers() : ['--unshare-net']),
     ...bubblewrap.privileges,
     ...roots.filter((root) => root !== '/').flatMap((root) => ['--bind', root, root]),
     ...socketFolders().flatMap((path) => ['--tmpfs', path]),
     ...readOnlyInside(roots, command.stateDir).flatMap((path) => ['--ro-bind', path, path]),
     ...temporaryFolder(roots, command.environment.TMPDIR),
+    ...Object.entries(command.environment)
+      .filter(([name]) => isForLoader(name))
+      .flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', command.cwd],
     ...['--info-fd', '3'],
     '--',
-    ...command.argv,
+    ...limitedArgv(command.argv, bubblewrap.privileges),
   ];
 }
 
-/** Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one. */
-export function writableRoots(workingDirectory: string): string[] {
-  const roots = ['/tmp', workingDirectory]
-    .filter((path) => existsSync(path))
-    .map((path) => realpathSync(path));
-  return [...new Set(roots)]
-    .filter(
-      (root) =>
-        !['/proc', '/sys'].some((kernel) => isWithin(root, kernel)) && !['/dev', '/run'].includes(root),
-    )
-    .sort((a, b) => a.length - b.length);
+/**
+ * Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one. Of a repository
+ * that lies in one, the folders above the working directory are some of their own: so they stay where they are, and
+ * what is protected in them, too.
+ */
+export function writableRoots(workingDirectory: string, more: readonly string[] = []): string[] {
+  const named = realPaths(['/tmp', workingDirectory, ...more]).filter((root) => !isOfKernel(root));
+  const above = realPaths([workingDirectory]).flatMap(upToRepository);
+  const inside = above.filter((folder) => named.some((root) => isWithin(folder, root)));
+  return [...new Set([...named, ...inside])].sort((a, b) => a.length - b.length);
+}
+
+/** `/etc/resolv.conf` is often a link into `/run`, which is hidden. */
+function nameServers(): string[] {
+  const [file] = realPaths(['/etc/resolv.conf']);
+  return file !== undefined && isWithin(file, '/run') ? ['--ro-bind', file, file] : [];
+}
+
+function realPaths(paths: readonly string[]): string[] {
+  return paths.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+}
+
+function isOfKernel(root: string): boolean {
+  return ['/proc', '/sys'].some((kernel) => isWithin(root, kernel)) || ['/dev', '/run'].includes(root);
 }
 
 /** Whether a command in `workspace-write` could write to a folder, links resolved. */
-export function isWritable(folder: string, workingDirectory: string, stateDir: string): boolean {
-  const roots = writableRoots(workingDirectory);
+export function isWritable(
+  folder: string,
+  workingDirectory: string,
+  stateDir: string,
+  more: readonly string[] = [],
+): boolean {
+  const roots = writableRoots(workingDirectory, more);
   if (!roots.some((root) => isWithin(folder, root))) return false;
   return !readOnlyInside(roots, stateDir).some((path) => isWithin(folder, path));
 }
@@ -107,17 +141,13 @@ function socketFolders(): string[] {
 }
 
 function readOnlyInside(roots: readonly string[], stateDir: string): string[] {
-  const named = roots.flatMap((root) => PROTECTED_NAMES.map((name) => join(root, name)));
-  const existing = [...named, stateDir].filter((path) => existsSync(path)).map((path) => realpathSync(path));
-  return [...new Set(existing)].filter((path) => roots.some((root) => isWithin(path, root)));
+  const state = existsSync(stateDir) ? [realpathSync(stateDir)] : [];
+  const found = [...roots.flatMap(protectedNow), ...state];
+  return [...new Set(found)].filter((path) => roots.some((root) => isWithin(path, root)));
 }
 
 function temporaryFolder(roots: readonly string[], wanted: string | undefined): string[] {
   if (roots.length === 0) return ['--setenv', 'TMPDIR', SCRATCH];
   if (wanted === undefined || roots.some((root) => isWithin(wanted, root))) return [];
   return ['--setenv', 'TMPDIR', '/tmp'];
-}
-
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

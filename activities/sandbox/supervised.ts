@@ -10,6 +10,9 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/index.ts';
+import { isForLoader } from './bubblewrap.ts';
+import { limitNamespace } from './namespace-limit.ts';
+import { type ProcessCount, watchProcesses } from './process-count.ts';
 import { isAlive, killQuietly, killStrays, MARK_NAME, type StrayQuery } from './strays.ts';
 import { watchdog } from './watchdog.ts';
 
@@ -31,6 +34,8 @@ export interface SupervisedEnd {
   exitCode: number;
   signal?: NodeJS.Signals;
   timedOut: boolean;
+  /** It was ended because it had too many processes or threads at once: so many. */
+  tooMany?: ProcessCount;
   durationMs: number;
 }
 
@@ -40,11 +45,13 @@ const GRACE_MS = 500;
 const DRAIN_MS = 3_000;
 
 /**
- * Makes the pipe for the output, then waits for leave to start; a worker that died meanwhile never gives it.
+ * Makes the pipe for the output, then waits for leave to start; a worker that died meanwhile never gives it. When
+ * memory runs out, the kernel is to end what the command has started, and not the worker.
  * The output is a real pipe because Node would give a socket, on which `> /dev/stderr` fails.
  */
 const GATE = `
 PATH=/usr/bin:/bin:/run/current-system/sw/bin mkfifo -m 600 "$1" && printf r >&3 && read -r leave <&3 || exit 125
+{ echo 900 > /proc/self/oom_score_adj; } 2>/dev/null
 out=$1 sandboxed=$2
 shift 2
 if [ "$sandboxed" = 1 ]; then exec "$@" >"$out" 2>&1; else exec "$@" >"$out" 2>&1 3<&-; fi
@@ -76,7 +83,13 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
     await output.finish();
     command.signal.throwIfAborted();
     const exitCode = code ?? 128 + osConstants.signals[signal ?? 'SIGKILL'];
-    return { exitCode, ...(signal === null ? {} : { signal }), timedOut: run.timedOut, durationMs };
+    return {
+      exitCode,
+      ...(signal === null ? {} : { signal }),
+      timedOut: run.timedOut,
+      ...(run.tooMany === undefined ? {} : { tooMany: run.tooMany }),
+      durationMs,
+    };
   } finally {
     run.stopWatching();
     await run.killRest();
@@ -91,12 +104,17 @@ function startGate(command: SupervisedCommand, pipePath: string, mark: string): 
     return spawn('/bin/sh', args, {
       cwd: command.cwd,
       detached: true,
-      env: { ...command.environment, [MARK_NAME]: mark },
+      env: { ...outerEnvironment(command), [MARK_NAME]: mark },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     });
   } catch (error) {
     throw cannotStart(error);
   }
+}
+
+function outerEnvironment({ environment, sandboxed }: SupervisedCommand): Record<string, string> {
+  const entries = Object.entries(environment).filter(([name]) => !sandboxed || !isForLoader(name));
+  return Object.fromEntries(entries);
 }
 
 type ChildEnd = { code: number | null; signal: NodeJS.Signals | null };
@@ -111,6 +129,7 @@ function endOf(child: ChildProcess): Promise<ChildEnd> {
 /** One command while it runs: what may end it, and how all of it ends. */
 class Run {
   timedOut = false;
+  tooMany: ProcessCount | undefined;
   readonly #command: SupervisedCommand;
   readonly #group: number;
   readonly #mark: string;
@@ -118,6 +137,7 @@ class Run {
   readonly #started = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
+  #stopCounting: (() => void) | undefined;
   #info = '';
   #isOver = false;
 
@@ -140,6 +160,7 @@ class Run {
   stopWatching(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#killTimer);
+    this.#stopCounting?.();
     this.#command.signal.removeEventListener('abort', this.#stop);
   }
 
@@ -152,7 +173,9 @@ class Run {
     const writer = openSync(pipePath, constants.O_WRONLY);
     const output = new Output(reader, this.#command.onOutput);
     this.#gate.on('data', (chunk: Buffer) => {
+      const wasKnown = this.#innerPid !== undefined;
       this.#info += chunk.toString();
+      if (!wasKnown && this.#innerPid !== undefined) limitNamespace(this.#innerPid);
     });
     this.#gate.once('close', () => {
       closeSync(writer);
@@ -160,7 +183,18 @@ class Run {
     });
     await watchdog.guard(this.#group, this.#mark);
     this.#gate.write('go\n');
+    if (process.platform === 'linux') this.#countProcesses();
     return output;
+  }
+
+  #countProcesses(): void {
+    const top = () => (this.#command.sandboxed ? this.#innerPid : this.#group);
+    this.#stopCounting = watchProcesses(top, (count) => {
+      this.tooMany = count;
+      const inner = this.#innerPid;
+      if (this.#command.sandboxed && inner !== undefined) killQuietly(inner, 'SIGKILL');
+      else killQuietly(-this.#group, 'SIGKILL');
+    });
   }
 
   readonly #stop = (): void => {

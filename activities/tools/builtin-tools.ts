@@ -1,3 +1,4 @@
+import { applyPatch } from './apply-patch.ts';
 import type { Tool } from './define-tool.ts';
 import { grepFiles } from './grep-files.ts';
 import { handleRead } from './handle-read.ts';
@@ -12,6 +13,7 @@ import { updatePlan } from './update-plan.ts';
 /** The ordinary tools that every worker has. */
 export const builtinTools: readonly Tool[] = [
   shell,
+  applyPatch,
   readFile,
   listDir,
   grepFiles,

@@ -55,6 +55,8 @@ export interface ToolSpec<P extends z.ZodType> {
 
 /** A tool with its argument types erased, as the registry holds it. */
 export interface Tool extends Omit<ToolSpec<z.ZodType>, 'timeoutMs' | 'summary' | 'run'> {
+  /** Of the arguments as models are shown it; default: that of `parameters`. */
+  schema?: Record<string, unknown>;
   timeoutMs: (args: unknown) => number;
   summary: (args: unknown) => string;
   run(args: unknown, context: ToolContext): Promise<ToolResult | string>;

@@ -9,6 +9,8 @@ export interface OfferedTool {
   description: string;
   /** An object schema; arguments are checked against it before `plan` sees them. */
   parameters: z.ZodType;
+  /** As models are shown it; default: that of `parameters`. */
+  schema?: Record<string, unknown>;
   /**
    * Says how the workflow runs this call. `arguments` has passed `parameters`, defaults filled in.
    * A `CadreError` thrown here refuses the call with that error.

@@ -10,6 +10,7 @@ import {
 } from '../../protocol/index.ts';
 import type { Tool } from './define-tool.ts';
 import { withLocalImages } from './local-images.ts';
+import { withinNumber } from './most-tools.ts';
 import type { OfferedTool } from './offered-tool.ts';
 import { planMissing } from './plan-first.ts';
 import { isAllowed, keepsReadOnly } from './tool-policy.ts';
@@ -34,9 +35,29 @@ export function offeredTools(
   session: SessionSettings,
   registry: readonly Tool[],
 ): OfferedTool[] {
-  const isOffered = ({ name }: { name: string }) => standing(name, agent, session, registry) === 'offered';
+  const { work, operations } = allowedTools(agent, session, registry);
+  return [...withinNumber(work, operations.length).map(offerWork), ...operations.map(offerOperation)];
+}
+
+/** The tools that this agent may have and is not offered, since there are more than a model call may offer. */
+export function surplusTools(
+  agent: AgentContext,
+  session: SessionSettings,
+  registry: readonly Tool[],
+): string[] {
+  const { work, operations } = allowedTools(agent, session, registry);
+  const offered = new Set(withinNumber(work, operations.length));
+  return work.flatMap((tool) => (offered.has(tool) ? [] : [tool.name]));
+}
+
+function allowedTools(
+  agent: AgentContext,
+  session: SessionSettings,
+  registry: readonly Tool[],
+): { work: Tool[]; operations: OperationTool[] } {
+  const mayHave = ({ name }: { name: string }) => standing(name, agent, session, registry) === 'offered';
   const { operations } = DIALECT_TOOLS[agent.settings.dialect];
-  return [...registry.filter(isOffered).map(offerWork), ...operations.filter(isOffered).map(offerOperation)];
+  return { work: registry.filter(mayHave), operations: operations.filter(mayHave) };
 }
 
 /** How the workflow runs one call, also of a tool that was not offered; never throws. */
@@ -85,7 +106,7 @@ export function canonicalName(name: string, registry: readonly Tool[]): string {
 }
 
 /** Whether this agent may use the tool of that name, and if not, why. */
-type Standing = 'offered' | 'unknown' | 'not_allowed' | 'too_deep';
+type Standing = 'offered' | 'unknown' | 'not_allowed' | 'no_memory' | 'too_deep';
 
 function standing(
   name: string,
@@ -101,12 +122,14 @@ function standing(
   if (!isKnown || isForeign) return 'unknown';
   const isForSubAgents = isOperation || isReader;
   if (isSwitchedOff(name, isForSubAgents, session)) return 'not_allowed';
-  if (name === 'remember' && agent.settings.memory === undefined) return 'not_allowed';
+  // Said first: no role could change it.
+  if (isForSubAgents && agent.depth >= agent.settings.limits.max_depth) return 'too_deep';
+  if (name === 'remember' && agent.settings.memory === undefined) return 'no_memory';
   const { tool_policy: policy } = agent.settings;
   if (!isAllowed(name, policy)) return 'not_allowed';
   const tool = registry.find((tool) => tool.name === name);
   if (policy.read_only && tool !== undefined && !keepsReadOnly(tool)) return 'not_allowed';
-  return isForSubAgents && agent.depth >= agent.settings.limits.max_depth ? 'too_deep' : 'offered';
+  return 'offered';
 }
 
 function refusal(name: string, why: Standing, agent: AgentContext, all: readonly OfferedTool[]): ErrorBody {
@@ -118,6 +141,13 @@ function refusal(name: string, why: Standing, agent: AgentContext, all: readonly
   const shown = JSON.stringify(name.slice(0, 100));
   if (why === 'unknown')
     return { code: 'unknown_tool', message: `There is no tool ${shown}.`, hint, retryable };
+  if (why === 'no_memory')
+    return {
+      code: 'tool_not_allowed',
+      message: 'This session keeps no memory ([memory] enabled).',
+      hint,
+      retryable,
+    };
   const message = `The tool ${shown} is not available to this agent (role ${agent.settings.role}).`;
   return { code: 'tool_not_allowed', message, hint, retryable };
 }
@@ -133,12 +163,13 @@ function isSwitchedOff(name: string, isForSubAgents: boolean, { tools }: Session
 }
 
 function offerWork(tool: Tool): OfferedTool {
-  const { name, aliases, description, parameters } = tool;
+  const { name, aliases, description, parameters, schema } = tool;
   return {
     name,
     ...(aliases === undefined ? {} : { aliases }),
     description,
     parameters,
+    ...(schema === undefined ? {} : { schema }),
     plan: (call) => ({
       kind: 'activity',
       call_id: call.call_id,

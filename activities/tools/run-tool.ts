@@ -1,12 +1,13 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { CancelledFailure } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import {
   type AgentId,
   CadreError,
   type ErrorBody,
   filterEnvironment,
   keyVariables,
+  mcpKeyVariables,
   refusalOutput,
   type SessionSettings,
   type ToolAnswer,
@@ -58,6 +59,40 @@ export function createToolActivities(deps: ToolDeps): Record<string, ToolActivit
     return [tool.name, ...(tool.aliases ?? [])].map((name) => [name, run] as const);
   });
   return Object.fromEntries(entries);
+}
+
+/**
+ * The activity of tools that are found only when they are called, under whatever name. What finds none, or fails at it,
+ * has called nothing.
+ *
+ * @param find the tools among which the called one is
+ */
+export function createFoundToolActivity(
+  deps: ToolDeps,
+  find: (name: string, session: SessionSettings) => Promise<readonly Tool[]>,
+): ToolActivity {
+  return (request) =>
+    withHeartbeat(async (signal) => {
+      const { name } = request.call;
+      let answer: ToolAnswer;
+      try {
+        const session = await deps.sessions.get(request.agent.session_id);
+        const found = await untilAborted(find(name, session), signal);
+        const tool = found.find((one) => one.name === name);
+        const all = [...deps.tools, ...found];
+        answer =
+          tool === undefined
+            ? failure({ code: 'unknown_tool', message: `There is no tool ${name} any more.` })
+            : await runTool(tool, request, { ...deps, tools: all }, signal);
+      } catch (error) {
+        if (signal.aborted || error instanceof TemporalFailure) throw error;
+        answer = failure(bodyOf(error, `Nothing was run: ${name}`));
+      }
+      if (answer.needs_approval === undefined) {
+        deps.remember(request.agent.agent_id, request.call.call_id, answer.output);
+      }
+      return answer;
+    });
 }
 
 /**
@@ -146,7 +181,7 @@ function contextOf(
     session.environment ??
     filterEnvironment(deps.fallbackEnvironment, {
       include: ['*'],
-      exclude: keyVariables(session.model_providers),
+      exclude: [...keyVariables(session.model_providers), ...mcpKeyVariables(session.mcp_servers)],
     });
   const folder = agent.settings.working_directory;
   return {

@@ -3,16 +3,20 @@ import { realpath, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
 import { OutputCollector } from '../handles/output-collector.ts';
+import { patchInCommand } from '../patch/wrapping.ts';
 import { ruleFor } from '../sandbox/approval-rules.ts';
-import { bubblewrapArgv } from '../sandbox/bubblewrap.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
+import { type Contained, contain } from '../sandbox/contained.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { HARMLESS_PATH } from '../sandbox/harmless.ts';
+import { MOST_PROCESSES, MOST_THREADS } from '../sandbox/process-limits.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
+import { patch } from './apply-patch.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './define-tool.ts';
 import { escalationOf, escalationParameters } from './escalation.ts';
+import { isAllowed } from './tool-policy.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MOST_TIMEOUT_MS = 24 * 3_600_000;
@@ -64,6 +68,8 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
     summary: ({ command }) => (typeof command === 'string' ? command : command.join(' ')),
     async run(args, context) {
       const { command } = args;
+      const input = patchInCommand(command);
+      if (input !== undefined && args.workdir === undefined) return patchAsTool(input, context);
       if (Buffer.byteLength(typeof command === 'string' ? command : command.join(' ')) > MOST_COMMAND_BYTES) {
         throw new CadreError('invalid_arguments', `The command is longer than ${MOST_COMMAND_BYTES} bytes.`, {
           hint: 'Write the long part to a file first.',
@@ -82,6 +88,15 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
 }
 
 export const shell = createShell();
+
+/** Models that know `apply_patch` as a program call it so; whoever may not patch may not in this way either. */
+async function patchAsTool(input: string, context: ToolContext): Promise<string> {
+  const { tool_policy: policy } = context.agent.settings;
+  if (!isAllowed('apply_patch', policy) || policy.read_only === true) {
+    throw new CadreError('tool_not_allowed', 'apply_patch is not available to this agent.');
+  }
+  return patch(input, context);
+}
 
 async function folder(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
@@ -126,17 +141,21 @@ async function runCommand(
     limitTokens: settings.limits.tool_output_limit,
   });
   try {
+    const { release, ...invoked } = await invocation(args.command, cwd, decision, context);
+    let notes: string[] = [];
     const end = await runSupervised({
-      ...invocation(args.command, cwd, decision, context),
+      ...invoked,
       cwd,
       signal: context.signal,
       timeoutMs: args.timeout_ms,
       onOutput: (chunk) => collector.write(chunk),
+    }).finally(async () => {
+      notes = await release();
     });
     const { text, handle } = await collector.finish();
     return {
-      output: `${headline(end, args.timeout_ms)}\n${withoutNuls(text)}`,
-      success: end.exitCode === 0 && !end.timedOut,
+      output: `${[headline(end, args.timeout_ms), ...notes].join('\n')}\n${withoutNuls(text)}`,
+      success: end.exitCode === 0 && !end.timedOut && end.tooMany === undefined,
       ...(handle === undefined ? {} : { handle }),
     };
   } catch (error) {
@@ -145,32 +164,34 @@ async function runCommand(
   }
 }
 
-function invocation(
+async function invocation(
   command: ShellArguments['command'],
   cwd: string,
   decision: RunningDecision,
   context: ToolContext,
-): { argv: string[]; environment: Record<string, string>; sandboxed: boolean } {
+): Promise<Contained & { environment: Record<string, string>; sandboxed: boolean }> {
   const environment = { ...context.environment };
+  const free = { environment, sandboxed: false, release: async () => [] };
   if (decision.run === 'harmless') {
     const argv = ['/bin/sh', '-c', decision.script];
-    return { argv, environment: { ...environment, PATH: HARMLESS_PATH }, sandboxed: false };
+    return { ...free, argv, environment: { ...environment, PATH: HARMLESS_PATH } };
   }
   const argv =
     typeof command === 'string'
       ? [lineShell(), '-c', command]
       : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
-  if (decision.run === 'free') return { argv, environment, sandboxed: false };
-  const { sandbox_mode: mode, working_directory: workingDirectory } = context.agent.settings;
-  const inside = {
+  if (decision.run === 'free') return { ...free, argv };
+  const { sandbox_mode: mode, working_directory: workingDirectory, sandbox } = context.agent.settings;
+  const contained = await contain(decision.bubblewrap, {
     mode: mode === 'read-only' ? mode : ('workspace-write' as const),
     workingDirectory,
+    open: sandbox,
     cwd,
     stateDir: context.stateDir,
     environment,
     argv,
-  };
-  return { argv: bubblewrapArgv(decision.bubblewrap, inside), environment, sandboxed: true };
+  });
+  return { ...contained, environment, sandboxed: true };
 }
 
 /** Models write for bash; a plain sh has to do where there is none. */
@@ -185,6 +206,8 @@ function headline(end: SupervisedEnd, timeoutMs: number): string {
   const seconds = `${(end.durationMs / 1_000).toFixed(1)} s`;
   if (end.timedOut)
     return `stopped after the time limit of ${timeoutMs} ms (exit code ${end.exitCode}, ${seconds})`;
+  if (end.tooMany !== undefined)
+    return `stopped, since it had ${end.tooMany.processes} processes with ${end.tooMany.threads} threads at once, and ${MOST_PROCESSES} and ${MOST_THREADS} is the most (exit code ${end.exitCode}, ${seconds})`;
   const signal = end.signal === undefined ? '' : ` (${end.signal})`;
   return `exit code ${end.exitCode}${signal}, ${seconds}`;
 }

@@ -1,10 +1,11 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { hasRepository } from '../sandbox/has-repository.ts';
 
 /** The root of the repository that a folder is in; undefined outside of any. */
 export function repositoryRoot(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, '.git'))) return at;
+    if (hasRepository(at)) return at;
     if (dirname(at) === at) return undefined;
   }
 }

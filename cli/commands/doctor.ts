@@ -1,7 +1,7 @@
 import { rm, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CadreClient } from '../../client/client.ts';
-import { CadreError, SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
+import { CadreError, type KeyRing, SEARCH_ATTRIBUTES } from '../../protocol/index.ts';
 import { pinnedPath, programHere } from '../../server/find.ts';
 import { cacheDir, cadreHome, ensureCacheFolder, ensureFolder, unwritable } from '../../server/home.ts';
 import { TEMPORAL } from '../../server/pinned.ts';
@@ -15,6 +15,7 @@ import { keyFinding, missingKeyFindings, type Sealed } from '../encryption-findi
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Finding } from '../finding.ts';
 import type { Invocation } from '../invocation.ts';
+import { mcpFindings } from '../mcp-findings.ts';
 import { memoryFinding } from '../memory-finding.ts';
 import { SessionFiles } from '../serving/session-files.ts';
 import { TemporalLink } from '../temporal-link.ts';
@@ -45,6 +46,7 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
       await look('model', modelOf(invocation, loaded)),
       await look('trust', async () => trustFinding(cadreHome(invocation.environment), loaded)),
       await look('memory', () => memoryFinding(config, cadreHome(invocation.environment))),
+      ...(await mcpFindings(config, invocation.environment, invocation.cwd)),
       ...keys,
       ...server,
     );
@@ -144,6 +146,7 @@ async function temporal(
 ): Promise<Finding[]> {
   const home = cadreHome(environment);
   const { address, namespace } = config.temporal;
+  const keys = keysOrNone(config.encryption, environment);
   try {
     if (address === undefined) {
       const running = await serverStatus(home);
@@ -151,10 +154,12 @@ async function temporal(
       const detail = `embedded, ${running.version}, ${running.address}, web ${running.ui}`;
       const { CadreClient } = await import('../../client/client.ts');
       const at = namespace === undefined ? {} : { namespace };
-      const client = await CadreClient.connect({ address: running.address, ...at });
+      const sealing = keys === undefined ? {} : { encryption: keys };
+      const client = await CadreClient.connect({ address: running.address, ...at, ...sealing });
       return await served(client, detail, sealed).finally(() => client.close());
     }
-    const link = await TemporalLink.open({ temporal: config.temporal, home, output });
+    const encryption = { keys, config: config.encryption };
+    const link = await TemporalLink.open({ temporal: config.temporal, home, output, encryption });
     const { client } = link;
     const detail = `${client.address}, namespace ${client.namespace}`;
     return await served(client, detail, sealed).finally(() => link.close());
@@ -163,11 +168,19 @@ async function temporal(
   }
 }
 
+/** Keys that cannot be read are a finding of their own. */
+function keysOrNone(...where: Parameters<typeof loadKeys>): KeyRing | undefined {
+  try {
+    return loadKeys(...where);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A server that answers, and whether it has what Cadre needs of it. */
 async function served(client: CadreClient, detail: string, sealed: Sealed[]): Promise<Finding[]> {
-  // Without a key here all that is sealed comes with the id of the key that it takes.
   for (const { session_id: session, missing_key: key } of await client.list({ limit: LOOKED_AT }))
-    if (key !== undefined) sealed.push({ session, keys: [key] });
+    if (key !== undefined) sealed.push({ session, keys: [key], isUnread: true });
   const known = await client.knownSearchAttributes();
   const missing = Object.keys(SEARCH_ATTRIBUTES).filter((name) => !known.includes(name));
   const server: Finding = { what: 'server', state: 'ok', detail };

@@ -27,7 +27,7 @@ export default function ps(
         agent.model,
         agent.source?.kind.replace('_', '-') ?? '',
         formatDuration(Math.max(0, Date.now() - Date.parse(agent.ended_at ?? agent.started_at))),
-        oneLine(agent.task ?? sealedNote(agent.missing_key), 60),
+        agent.task === undefined ? sealedNote(agent) : oneLine(agent.task, 60),
       ]);
       return columns([['AGENT', 'ROLE', 'STATUS', 'MODEL', 'SOURCE', 'SINCE', 'TASK'], ...rows]).join('\n');
     });
@@ -40,6 +40,6 @@ function besideStatus({ closed, status, problem }: AgentSummary): string {
   return closed && status !== 'shutdown' ? ' (closed)' : '';
 }
 
-function sealedNote(key: string | undefined): string {
-  return key === undefined ? '' : `(sealed with the key ${key}, which is not here)`;
+function sealedNote({ missing_key_reason: reason }: AgentSummary): string {
+  return reason === undefined ? '' : `(${reason})`;
 }

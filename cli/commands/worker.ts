@@ -5,6 +5,7 @@ import { CadreError, currentBuildCommand, type SessionId } from '../../protocol/
 import type { Tool, WorkerVersion } from '../../worker/index.ts';
 import { GRACE_MS } from '../../worker/types.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
+import { withFolder } from '../config/mcp-servers.ts';
 import { memoryFile } from '../config/memory.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
@@ -82,7 +83,7 @@ async function untilNothingRuns(place: Workplace, session: SessionId, signal: Ab
 }
 
 async function serveQueue(
-  { output }: Invocation,
+  { output, cwd }: Invocation,
   place: Workplace,
   options: { queue: string; tools: Tool[]; graceMs: number; version?: WorkerVersion } & Duties,
   signal: AbortSignal,
@@ -94,6 +95,7 @@ async function serveQueue(
     ...options,
     stateDir: place.home,
     environment: place.workerEnvironment,
+    mcpServers: withFolder(place.config.mcp_servers, cwd),
     ...rolloutsOf(place),
     ...memoryOf(place),
     onLog: (line) => output.warn(line),

@@ -52,9 +52,18 @@ function configFile(path: string, kind: ConfigFile['kind'], home: string): Confi
 export function makeAbsolute(values: Table, folder: string, home: string): void {
   for (const [path, value] of leaves(values)) {
     const key = path[0] === 'profiles' ? path.slice(2) : path;
-    // An empty one would become the folder itself.
-    if (typeof value !== 'string' || value === '' || !matches(key, PATH_KEYS)) continue;
-    const expanded = value.startsWith('~/') ? join(home, value.slice(2)) : value;
-    setAt(values, path, isAbsolute(expanded) ? expanded : resolve(folder, expanded));
+    if (!matches(key, PATH_KEYS)) continue;
+    setAt(
+      values,
+      path,
+      Array.isArray(value) ? value.map((one) => absolute(one, folder, home)) : absolute(value, folder, home),
+    );
   }
+}
+
+/** What is no path is left to the check of all values; an empty one would become the folder itself. */
+function absolute(value: unknown, folder: string, home: string): unknown {
+  if (typeof value !== 'string' || value === '') return value;
+  const expanded = value.startsWith('~/') ? join(home, value.slice(2)) : value;
+  return isAbsolute(expanded) ? expanded : resolve(folder, expanded);
 }

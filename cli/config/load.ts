@@ -9,7 +9,6 @@ import { type Environment, memoryLayer, openaiLayer, temporalLayers } from './en
 import { type FolderTrust, folderTrust } from './folder-trust.ts';
 import { formatKey, leaves, removeAt, type Table, valueAt } from './key-path.ts';
 import { DEFAULT_ORIGIN, type Layer, namedLayer, type Origin, stack } from './layer.ts';
-import { notYetAvailable } from './not-yet.ts';
 import { overrideLayer } from './overrides.ts';
 import { type ConfigProblem, problemsOf, throwProblems, withholdInvalid } from './problems.ts';
 import { checkProfile, chosenProfile, profileLayer } from './profiles.ts';
@@ -116,9 +115,6 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     notices.push(ignoredNotice(stranger.show, ignored, trust));
   const { problem } = readSavedRules(cadreHome(sources.environment));
   if (problem !== undefined) notices.push(problem);
-  notices.push(
-    ...notYetAvailable((key) => origins.has(key) || [...origins.keys()].some((k) => k.startsWith(`${key}.`))),
-  );
   return {
     config,
     originOf: (key) => origins.get(key) ?? DEFAULT_ORIGIN,

@@ -65,8 +65,9 @@ function unknownKey(path: KeyPath, layer: Layer, schema: z.ZodType): ConfigProbl
   return { where, message: `unknown key${named}${meant}` };
 }
 
-/** Unions report "invalid input" and hide the reasons inside; the deepest reason is the one that helps. */
+/** Unions and names report that they are invalid, and hide the reasons inside; the deepest reason is the one that helps. */
 function describe(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message;
   if (issue.code !== 'invalid_union') return issue.message;
   const inner = issue.errors.flat().toSorted((a, b) => b.path.length - a.path.length)[0];
   if (inner === undefined) return issue.message;

@@ -1,4 +1,4 @@
-import { counted, DIALECT_TOOLS } from '../../protocol/index.ts';
+import { counted, DIALECT_TOOLS, OF_COMMAND, OF_URL } from '../../protocol/index.ts';
 import { formatKey } from './key-path.ts';
 import type { Origin } from './layer.ts';
 import type { ConfigProblem } from './problems.ts';
@@ -92,12 +92,31 @@ function providerConflicts({ model_providers: providers }: Config, originOf: Ori
 }
 
 function serverConflicts({ mcp_servers: servers }: Config, originOf: OriginOf): Conflict[] {
-  return Object.entries(servers).flatMap(([name, { command, url }]) => {
-    if ((command === undefined) !== (url === undefined)) return [];
-    const keys = ['command', 'url'].map((setting) => formatKey(['mcp_servers', name, setting]));
-    const message = `${formatKey(['mcp_servers', name])} needs either command or url`;
-    const { where } = originOf(keys[0] ?? '');
-    return [{ keys, where: where === 'default' ? 'mcp_servers' : where, message }];
+  return Object.entries(servers).flatMap(([name, server]) => {
+    const keyOf = (setting: string): string => formatKey(['mcp_servers', name, setting]);
+    if ((server.command === undefined) === (server.url === undefined)) {
+      const keys = ['command', 'url'].map(keyOf);
+      const message = `${formatKey(['mcp_servers', name])} needs either command or url`;
+      const { where } = originOf(keys[0] ?? '');
+      return [{ keys, where: where === 'default' ? 'mcp_servers' : where, message }];
+    }
+    const [way, foreign] =
+      server.url === undefined ? (['command', OF_URL] as const) : (['url', OF_COMMAND] as const);
+    // Of a table a person has set what is in it.
+    const placeOf = (setting: (typeof foreign)[number]): string => {
+      const value = server[setting];
+      const [inner] = typeof value === 'object' && !Array.isArray(value) ? Object.keys(value) : [];
+      return inner === undefined ? keyOf(setting) : formatKey(['mcp_servers', name, setting, inner]);
+    };
+    return foreign
+      .filter((setting) => server[setting] !== undefined)
+      .map((setting) =>
+        conflict(
+          originOf,
+          [placeOf(setting), keyOf(way)],
+          `it has no use beside ${keyOf(way)}: leave one of them out`,
+        ),
+      );
   });
 }
 

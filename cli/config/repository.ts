@@ -10,6 +10,7 @@ const TIGHTER: Record<string, Record<string, readonly string[]>> = {
     'workspace-write': ['read-only'],
     'read-only': [],
   },
+  'sandbox.network': { true: ['false'], false: [] },
   approval_policy: { 'on-request': ['untrusted', 'never'], untrusted: [], never: [] },
   'agents.count': { running: ['open'] },
   'agents.when_full': { queue: ['error'] },

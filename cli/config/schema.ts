@@ -5,11 +5,14 @@ import {
   dialectSchema,
   limitsSchema,
   MODEL_RETRY_MAX_MS,
+  mcpServerName,
+  mcpServerSchema,
   PROJECT_DOC_BYTES_MAX,
   providerSettingsSchema,
   RULE_MAX,
   reasoningEffortSchema,
   sandboxModeSchema,
+  sandboxSchema,
   toolTogglesSchema,
 } from '../../protocol/index.ts';
 import { parseRule } from '../../worker/approval-rules.ts';
@@ -34,16 +37,6 @@ const tlsSchema = z.union([
     client_key_data: name.optional(),
   }),
 ]);
-
-const mcpServerSchema = z.strictObject({
-  command: name.optional(),
-  args: z.array(z.string()).optional(),
-  env: z.record(z.string(), z.string()).optional(),
-  url: z.url({ protocol: /^https?$/ }).optional(),
-  tools_allow: z.array(name).optional(),
-  tools_deny: z.array(name).optional(),
-  timeout_ms: z.int().positive().optional(),
-});
 
 /** The words of one command. */
 const ruleWords = z
@@ -87,6 +80,7 @@ const settings = {
     })
     .prefault({}),
   sandbox_mode: sandboxModeSchema.default('workspace-write'),
+  sandbox: sandboxSchema.prefault({}),
   shell_environment: z
     .strictObject({
       include: z.array(name).default([]).describe('Names or globs that pass although they look like secrets'),
@@ -121,7 +115,7 @@ const settings = {
         .describe('Not set: the terminal is not rung, and its keys are left to whoever comes next'),
     })
     .prefault({}),
-  mcp_servers: z.record(name, mcpServerSchema).default({}),
+  mcp_servers: z.record(mcpServerName, mcpServerSchema).default({}),
   temporal: z
     .strictObject({
       address: name
@@ -171,7 +165,9 @@ export type Config = z.infer<typeof configSchema>;
 /** Keys whose values are paths; in a file they are relative to that file. `*` stands for any name. */
 export const PATH_KEYS: readonly string[] = [
   'model_providers.*.script',
+  'mcp_servers.*.cwd',
   'memory.path',
+  'sandbox.writable_roots',
   'encryption.key_file',
   'rollouts.directory',
   'temporal.tls.server_ca_cert_path',

@@ -120,3 +120,22 @@ test('a program on PATH that is too old is not said to be the one that starts', 
   });
   expect(existsSync(join(folder, 'state', 'server.json'))).toBe(false);
 });
+
+test('each server of tools is tried: what it offers, or why it does not', async () => {
+  const small = join(import.meta.dirname, '../activities/mcp/small-server.ts');
+  const server = (name: string, mode: string) =>
+    `[mcp_servers.${name}]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ["--no-warnings", ${JSON.stringify(small)}, "${mode}"]\n`;
+  const { cadre } = commandLine({
+    '.cadre/config.toml': `${server('good', 'good')}${server('bad', 'noisy-death')}`,
+  });
+  const ended = await cadre(['doctor', '--json']);
+  expect(findingOf(ended, 'mcp good')).toMatchObject({
+    state: 'ok',
+    detail: expect.stringMatching(/^small 1\.0 offers 10 tools: echo, sleep/),
+  });
+  expect(findingOf(ended, 'mcp bad')).toMatchObject({
+    state: 'warn',
+    detail: expect.stringContaining('exit code 3'),
+    hint: 'Its settings: [mcp_servers.bad].',
+  });
+});

@@ -71,6 +71,16 @@ test('keys that are missing are named with the sessions that need them', () => {
   ]);
 });
 
+test('a key that has the id of another one is told apart from one that is missing', () => {
+  const sealed = [
+    { session: 'a1', keys: ['k1'] },
+    { session: 'a2', keys: ['k1'], isUnread: true },
+  ];
+  expect(missingKeyFindings(sealed, ring('k1'))).toMatchObject([
+    { state: 'warn', detail: expect.stringMatching(/k1 that is here does not open .*: 1 session: a2$/) },
+  ]);
+});
+
 test('of many sessions some are named', () => {
   const sealed = Array.from({ length: 9 }, (_, n) => ({ session: `a${n}`, keys: ['k'] }));
   const [finding] = missingKeyFindings(sealed, undefined);

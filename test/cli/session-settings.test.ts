@@ -112,3 +112,14 @@ test('a local session names its memory file; a queued one leaves it to its worke
   const temporal = { task_queue: 'q' };
   expect(memoryOf({ memory: { enabled: true, path: '/notes.md' }, temporal })).toEqual({});
 });
+
+test('what the sandbox opens is told to the root where it opens anything', () => {
+  expect(agentSettingsOf(choices({})).sandbox).toBeUndefined();
+  const sandbox = { writable_roots: ['/srv/cache'], network: true };
+  const settings = agentSettingsOf(choices({ sandbox }));
+  expect(settings.sandbox).toEqual(sandbox);
+  expect(agentSettingsSchema.parse(settings)).toEqual(settings);
+  expect(agentSettingsSchema.safeParse({ ...settings, sandbox: { writable_roots: ['here'] } }).success).toBe(
+    false,
+  );
+});

@@ -279,6 +279,13 @@ describe('a key that is missing', () => {
     const failure = await fails(home, ['status', id, ...SEALED], { env: wrong, cwd: home.folder });
     expect(failure).toMatchObject({ code: 2, error: { code: 'key_missing' } });
     expect(failure.error.message).toMatch(/the key k1 that is here does not open it/);
+    const withWrong = { env: wrong, cwd: home.folder };
+    const unread = await home.run(['ps', ...SEALED], withWrong);
+    expect(unread.stdout).toMatch(new RegExp(`^${id} .*the key k1 that is here does not open it`, 'm'));
+    const told = await home.json<{ findings: unknown[] }>(['doctor', ...SEALED], withWrong);
+    expect(told.findings).toContainEqual(
+      expect.objectContaining({ state: 'warn', detail: expect.stringMatching(`k1 that is here .*: ${id}$`) }),
+    );
     const list = await home.run(['ps'], { cwd: home.folder });
     expect(list.stdout).toMatch(new RegExp(`^${id} .*sealed with the key k1, which is not here`, 'm'));
 

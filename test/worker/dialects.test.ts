@@ -68,7 +68,7 @@ test('sessions are opened beside agents of another dialect; how one hands back i
           prompt: 'b',
           type: 'Caller',
           name: 'one',
-          allowed_tools: ['spawn_agent', 'wait'],
+          allowed_tools: ['spawn_agent', 'wait', 'WebFetch'],
         }),
         call('agent_eval', { name: 'one' }),
         call('agent_close', { name: 'one' }),
@@ -88,7 +88,15 @@ test('sessions are opened beside agents of another dialect; how one hands back i
   expect(tools('opener-1')).toEqual(expect.arrayContaining(SESSIONS));
   expect(tools('opener-1')).not.toContain('spawn_agent');
   expect([...tools('opener-1/one')].sort()).toEqual(['spawn_agent', 'wait']);
+  const warnings: unknown[] = [];
+  for await (const event of session.agent('opener-1').events({ follow: false })) {
+    if (event.type === 'warning') warnings.push(event.text);
+  }
+  expect(warnings).toEqual([expect.stringMatching(/\/opener-1\/one: .*no tool here: "WebFetch"$/)]);
   const opener = await session.items('opener-1');
+  expect(lastOutput(opener, 'agent_open')).toMatchObject({
+    notices: [expect.stringContaining('"WebFetch"')],
+  });
   expect(lastOutput(opener, 'spawn_agent')).toMatchObject({ error: { code: 'unknown_tool' } });
   expect(lastOutput(opener, 'agent_eval')).toMatchObject({ type: 'caller', contract: 'ok', message: report });
   expect(lastOutput(opener, 'agent_close')).toMatchObject({ status: 'completed', closed: true });
@@ -134,4 +142,31 @@ test('the mailbox dialect lives beside another one of the same session', async (
   expect(lastOutput(poster, 'subagent_end')).toMatchObject({ archived_path: null });
   expect(session.requests('poster-1/default-1')[0]?.instructions).toContain('You are a helper with one goal');
   expect(session.requests('poster-1')[0]?.instructions).toMatch(/\n\nYou post\.$/);
+});
+
+test('a forked agent speaks the dialect of its parent, whose tools it is shown', async () => {
+  withRole({ name: 'boss', description: 'Leads.', body: 'You lead.', dialect: 'named' });
+  const call = (name: string, args: object) => ({ calls: [{ name, arguments: args }] });
+  const session = await start({
+    settings: { working_directory: tmpdir() },
+    cast: {
+      root: [
+        call('spawn_agent', { message: 'the task of the boss', agent_type: 'boss', fork_context: true }),
+        call('wait', { ids: ['boss-1'] }),
+        { text: 'ok' },
+      ],
+      'boss-1': [
+        call('spawn_agent', { message: 'x' }),
+        call('wait', { ids: ['boss-1/default-1'] }),
+        { text: 'led' },
+      ],
+      'boss-1/default-1': [{ text: 'done' }],
+    },
+  });
+  expect(await session.root.wait()).toMatchObject({ status: 'completed' });
+  const [asRoot, asBoss] = ['root', 'boss-1'].map((name) => session.requests(name)[0]?.tools);
+  expect(asBoss).toEqual(asRoot);
+  expect(lastOutput(await session.items('boss-1'), 'spawn_agent')).toMatchObject({
+    agent_id: expect.stringContaining('/boss-1/default-1'),
+  });
 });

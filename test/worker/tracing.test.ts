@@ -103,6 +103,16 @@ test('a tree of two agents is one trace: turns below turns, model calls and tool
   expect(failed?.attributes).toMatchObject({ 'cadre.success': false, 'gen_ai.tool.name': 'read_file' });
   expect(failed?.attributes['error.type']).toMatch(/^[a-z_]+$/);
 
+  const operations = named(root.id, 'execute_tool');
+  expect(operations.map(({ name }) => name)).toEqual(['execute_tool spawn_agent', 'execute_tool wait']);
+  for (const [index, operation] of operations.entries()) {
+    expect(operation).toMatchObject({
+      parentSpanId: rootTurn?.spanId,
+      status: 0,
+      attributes: { 'gen_ai.agent.name': 'default', 'cadre.step': index + 1, 'cadre.success': true },
+    });
+  }
+
   const ours = receiver.spans.filter((span) => span.attributes['gen_ai.conversation.id'] === root.id);
   expect(new Set(ours.map(({ traceId }) => traceId)).size).toBe(1);
   expect(receiver.bodies.join()).not.toContain(SECRET);
@@ -121,6 +131,37 @@ test('a turn that fails says so with its code, and so does the model call', asyn
     expect(span).toMatchObject({ status: 2, attributes: { 'error.type': 'model_refused' } });
   }
   expect(named(root.id, 'chat')).toHaveLength(1);
+  expect(receiver.bodies.join()).not.toContain(SECRET);
+  await root.close();
+});
+
+test('an interrupted turn is told as that, with the operation that it stopped and one that was refused before', async () => {
+  const { root } = await start({
+    settings: { working_directory: folderWith({}) },
+    cast: {
+      root: [
+        { calls: [{ name: 'spawn_agent', arguments: { message: SECRET, agent_type: 'nobody' } }] },
+        { calls: [{ name: 'spawn_agent', arguments: { message: SECRET } }] },
+        { calls: [{ name: 'wait', arguments: { ids: ['default-1'] } }] },
+      ],
+      'default-1': [{ fault: { kind: 'hang' } }],
+    },
+  });
+  await expect.poll(async () => (await root.status()).waiting_for, { timeout: 30_000 }).toBe('agents');
+  await root.interrupt();
+  await expect.poll(() => named(root.id, 'invoke_agent').length, { timeout: 30_000 }).toBe(1);
+  expect(named(root.id, 'invoke_agent')).toMatchObject([
+    { status: 0, attributes: { 'cadre.status': 'interrupted', 'cadre.success': false, 'cadre.steps': 3 } },
+  ]);
+  expect(named(root.id, 'execute_tool')).toMatchObject([
+    { status: 2, attributes: { 'error.type': 'unknown_role' } },
+    { status: 0, attributes: { 'cadre.success': true } },
+    {
+      name: 'execute_tool wait',
+      status: 2,
+      attributes: { 'cadre.success': false, 'error.type': 'cancelled' },
+    },
+  ]);
   expect(receiver.bodies.join()).not.toContain(SECRET);
   await root.close();
 });

@@ -69,7 +69,7 @@ export class ScriptedWorker {
       maxHeartbeatThrottleInterval: 200,
       defaultHeartbeatThrottleInterval: 200,
       dataConverter: dataConverter(),
-      sinks: { cadre: { turnEnded: { fn() {} } } },
+      sinks: { cadre: { turnEnded: { fn() {} }, operationEnded: { fn() {} } } },
       ...this.#choices,
       activities: scriptedActivities(this.#plays, this.client),
     });

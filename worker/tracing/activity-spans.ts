@@ -1,10 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import { context, type Span, type Tracer, trace } from '@opentelemetry/api';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { ActivityWatcher } from '../../activities/index.ts';
-import type { AgentReference, ModelAnswer, ToolAnswer } from '../../protocol/index.ts';
-import { attributesOf, inTurn, settingsAttributes, usageAttributes } from './spans.ts';
+import { type AgentReference, type ModelAnswer, refusalCode, type ToolAnswer } from '../../protocol/index.ts';
+import {
+  attributesOf,
+  inTurn,
+  settingsAttributes,
+  tellFailure,
+  toolAttributes,
+  usageAttributes,
+} from './spans.ts';
 
 /** What spans tell of in the input of a model call or a tool. */
 interface AgentCall {
@@ -55,7 +62,7 @@ export class ActivitySpans implements ActivityWatcher {
       ...attributesOf(agent),
       'cadre.step': agent.step,
       'cadre.attempt': attempt,
-      ...(call === undefined ? {} : { 'gen_ai.tool.name': call.name, 'gen_ai.tool.call.id': call.call_id }),
+      ...(call === undefined ? {} : toolAttributes(call)),
       ...(summary === true ? { 'cadre.summary': true } : {}),
     };
     const name = call === undefined ? operation : `${operation} ${call.name}`;
@@ -96,22 +103,11 @@ function tellModelAnswer(span: Span, { usage, calls }: ModelAnswer): void {
 function tellToolAnswer(span: Span, answer: ToolAnswer): void {
   if (answer.needs_approval !== undefined) span.setAttribute('cadre.needs_approval', true);
   else if (answer.success) span.setAttribute('cadre.success', true);
-  else tellFailure(span, codeIn(answer.output) ?? 'tool_failed');
-}
-
-/** A code alone: messages repeat what agents and models have written. */
-function tellFailure(span: Span, type: string): void {
-  span.setAttributes({ 'cadre.success': false, 'error.type': type });
-  span.setStatus({ code: SpanStatusCode.ERROR });
+  else tellFailure(span, refusalCode(answer.output) ?? 'tool_failed');
 }
 
 function typeOf(error: unknown): string {
   if (error instanceof CancelledFailure) return 'cancelled';
   if (error instanceof ApplicationFailure) return error.type ?? 'unknown';
   return error instanceof Error ? error.name : 'unknown';
-}
-
-/** What refuses a call or fails says so in a JSON object with the code; other outputs are those of commands. */
-function codeIn(output: string): string | undefined {
-  return output.match(/^\{"error":\{"code":"([a-z_]{1,64})"/)?.[1];
 }

@@ -11,6 +11,11 @@ export function turnSpanId(agent: AgentId, turn: number): string {
   return hex(`turn ${turn} of ${agent}`, 8);
 }
 
+/** The span of a call that the workflow carries out: telling it twice makes it one span. */
+export function operationSpanId(agent: AgentId, turn: number, step: number, callId: string): string {
+  return hex(`call ${callId} of step ${step} of turn ${turn} of ${agent}`, 8);
+}
+
 function hex(text: string, bytes: number): string {
   return createHash('sha256')
     .update(text)

@@ -1,4 +1,4 @@
-import { type Context, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
+import { type Context, ROOT_CONTEXT, type Span, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
 import type { AgentId, SessionId } from '../../protocol/index.ts';
 import { traceIdOf, turnSpanId } from './span-ids.ts';
 
@@ -37,6 +37,16 @@ export function settingsAttributes(settings: { role: string; model: string; prov
     'gen_ai.request.model': settings.model,
     'gen_ai.provider.name': settings.provider,
   };
+}
+
+export function toolAttributes({ name, call_id }: { name: string; call_id: string }) {
+  return { 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': call_id };
+}
+
+/** A code alone: messages repeat what agents and models have written. */
+export function tellFailure(span: Span, type: string): void {
+  span.setAttributes({ 'cadre.success': false, 'error.type': type });
+  span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
 export function usageAttributes(usage: {

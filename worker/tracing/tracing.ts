@@ -1,6 +1,6 @@
 import type { InjectedSinks, WorkerOptions as SdkWorkerOptions } from '@temporalio/worker';
 import type { ActivityWatcher } from '../../activities/index.ts';
-import type { TurnRecord, TurnSinks } from '../../workflows/turn-sink.ts';
+import type { TraceSinks } from '../../workflows/trace-sink.ts';
 
 /** Where the spans of a worker go. */
 export interface Tracing {
@@ -18,19 +18,23 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function startTracing(environment: Environment, warn: (line: string) => void): Promise<Tracing> {
   if (!isProvided() && !isAskedFor(environment, warn)) {
-    return { options: { sinks: sinkOf(() => {}) }, stop: async () => {} };
+    return { options: { sinks: sinksOf({ turnEnded() {}, operationEnded() {} }) }, stop: async () => {} };
   }
   const { tracer, stop } = isProvided()
     ? { tracer: (await import('@opentelemetry/api')).trace.getTracer('cadre'), stop: async () => {} }
     : (await import('./own-provider.ts')).ownTracer(warn);
-  const [{ ActivitySpans }, { writeTurnSpan }] = await Promise.all([
+  const [{ ActivitySpans }, { writeOperationSpan }, { writeTurnSpan }] = await Promise.all([
     import('./activity-spans.ts'),
+    import('./operation-spans.ts'),
     import('./turn-spans.ts'),
   ]);
   const watcher = new ActivitySpans(tracer);
   return {
     options: {
-      sinks: sinkOf((turn) => writeTurnSpan(tracer, turn)),
+      sinks: sinksOf({
+        turnEnded: (turn) => writeTurnSpan(tracer, turn),
+        operationEnded: (operation) => writeOperationSpan(tracer, operation),
+      }),
       interceptors: { activity: [watcher.interceptors] },
     },
     watcher,
@@ -38,9 +42,14 @@ export async function startTracing(environment: Environment, warn: (line: string
   };
 }
 
-/** There is always one: the SDK complains of a sink that nobody has registered. */
-function sinkOf(turnEnded: (turn: TurnRecord) => void): InjectedSinks<TurnSinks> {
-  return { cadre: { turnEnded: { fn: (_info, turn) => turnEnded(turn), callDuringReplay: false } } };
+/** There are always some: the SDK complains of a sink that nobody has registered. */
+function sinksOf({ turnEnded, operationEnded }: TraceSinks['cadre']): InjectedSinks<TraceSinks> {
+  return {
+    cadre: {
+      turnEnded: { fn: (_info, turn) => turnEnded(turn), callDuringReplay: false },
+      operationEnded: { fn: (_info, operation) => operationEnded(operation), callDuringReplay: false },
+    },
+  };
 }
 
 /** Whether somebody has registered a tracer provider; asked where OpenTelemetry keeps it, so that nothing is loaded. */

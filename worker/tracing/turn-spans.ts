@@ -1,5 +1,5 @@
 import { ROOT_CONTEXT, SpanStatusCode, type Tracer } from '@opentelemetry/api';
-import type { TurnRecord } from '../../workflows/turn-sink.ts';
+import type { TurnRecord } from '../../workflows/trace-sink.ts';
 import { idsCanBeChosen, traceIdOf, turnSpanId, withIds } from './span-ids.ts';
 import { attributesOf, inTurn, settingsAttributes, usageAttributes } from './spans.ts';
 

@@ -17,7 +17,7 @@ import { projectionOf } from './session-projection.ts';
 const tools: Record<string, DialectTool> = {
   agent_open: async (agent, callId, raw): Promise<SessionProjection> => {
     const args = raw as AgentOpenArguments;
-    const { id, itemsCarried } = await spawn(agent, {
+    const { id, itemsCarried, notices } = await spawn(agent, {
       callId,
       content: contentOf(args.prompt, args.items) ?? [],
       name: args.name,
@@ -30,7 +30,7 @@ const tools: Record<string, DialectTool> = {
       resultSections: true,
     });
     const carried = itemsCarried === undefined ? {} : { items_carried: itemsCarried };
-    return { ...projectionOf(agent, id), ...carried };
+    return { ...projectionOf(agent, id), ...carried, ...(notices === undefined ? {} : { notices }) };
   },
 
   agent_eval: async (agent, callId, raw): Promise<SessionProjection> => {

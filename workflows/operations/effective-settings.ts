@@ -54,7 +54,10 @@ export async function effectiveSettings(
     ...(request.resultSections === true ? { result_sections: true } : {}),
     ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
     ...(request.opened === true ? { scoped: true } : {}),
-    ...(request.forkContext === true ? { presented: presentedBy(agent) } : {}),
+    // The tools that it is shown are those that it can call.
+    ...(request.forkContext === true
+      ? { presented: presentedBy(agent), dialect: agent.settings.dialect }
+      : {}),
   };
   return { settings: { ...inheritable(settings), limits, ...own }, ...role };
 }

@@ -34,6 +34,8 @@ export interface SpawnResult {
   itemsCarried?: number;
   /** Where the rollout of the session goes; undefined where none is written. */
   rolloutPath?: string;
+  /** What was asked for and is not there. */
+  notices?: string[];
 }
 
 /** Starts a sub-agent and answers with its id as soon as it exists; never waits for its work. */
@@ -92,7 +94,7 @@ async function start(
       hint: `agents.max_depth is ${limits.max_depth}`,
     });
   }
-  const { settings, rollout_path: rolloutPath, ...role } = await effectiveSettings(agent, request);
+  const { settings, rollout_path: rolloutPath, notices, ...role } = await effectiveSettings(agent, request);
   request.onRole?.(settings.role);
   // Numbers follow the calls of an answer, whichever of their roles is read first.
   await agent.spawnLine.turnOf(request.callId);
@@ -137,10 +139,12 @@ async function start(
       throw new Refused({ code: 'internal', message: `agent ${id} could not be started: ${reason}` });
     }
     tell(id, settings);
+    for (const notice of notices ?? []) agent.warn(`${id}: ${notice}`);
     return {
       id,
       settings,
       ...(rolloutPath === undefined ? {} : { rolloutPath }),
+      ...(notices === undefined ? {} : { notices }),
       ...(restore?.kind === 'fork' ? { itemsCarried: restore.to } : {}),
     };
   });

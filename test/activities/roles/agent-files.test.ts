@@ -63,14 +63,12 @@ const FILES: Record<string, Expected> = {
   },
   'claude/debugger.md': {
     tools: ['read_file', 'list_dir', 'grep_files', 'view_image', 'shell', 'apply_patch'],
-    notices: [`4: ${toCome('Edit', 'apply_patch')}`],
   },
   'claude/everything.md': ALL,
   'claude/block-list.md': {
     tools: ['read_file', 'view_image', 'web_search', 'apply_patch'],
     says: { model: 'opus' },
     notices: [
-      `5: ${toCome('Write', 'apply_patch')}`,
       `5: ${toCome('WebSearch', 'web_search')}`,
       '9: color has no counterpart here: agents have no colours',
     ],
@@ -80,7 +78,7 @@ const FILES: Record<string, Expected> = {
   'claude/no-shell.md': { tools: [...without(WORKING, 'shell'), AGENTS] },
   'claude/both-lists.md': {
     tools: ['read_file', 'view_image', 'shell'],
-    notices: [`4: ${toCome('Edit', 'apply_patch')}`, `4: ${noCounterpart('WebFetch')}`],
+    notices: [`4: ${noCounterpart('WebFetch')}`],
   },
   'claude/planner.md': {
     tools: [...READING, 'shell', AGENTS],
@@ -89,7 +87,7 @@ const FILES: Record<string, Expected> = {
   },
   'claude/accepts-edits.md': {
     tools: ['read_file', 'view_image', 'apply_patch'],
-    notices: [`4: ${toCome('Edit', 'apply_patch')}`, `5: ${asking('acceptEdits')}`],
+    notices: [`5: ${asking('acceptEdits')}`],
   },
   'claude/bypasses.md': { ...ALL, notices: [`4: ${asking('bypassPermissions')}`] },
   'claude/asks-nobody.md': { tools: ['read_file', 'view_image', 'shell'], approval: 'never' },
@@ -181,7 +179,7 @@ const FILES: Record<string, Expected> = {
   'codex/cautious.toml': { ...ALL, approval: 'untrusted' },
   'codex/from-markdown.md': {
     tools: ['web_search', 'shell', 'apply_patch'],
-    notices: [`4: ${toCome('apply_patch')}`, `4: ${toCome('web_search')}`],
+    notices: [`4: ${toCome('web_search')}`],
   },
   'cadre/critic.md': {
     tools: ['read_file', 'list_dir', 'grep_files'],

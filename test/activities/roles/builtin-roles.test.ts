@@ -18,11 +18,12 @@ const withEffects = (name: string) =>
     parameters: z.strictObject({}),
     run: async () => '',
   });
-const tools = [...builtinTools, withEffects('apply_patch'), withEffects('deploy')];
+const tools = [...builtinTools, withEffects('deploy')];
 
 const resolve = createResolveRole({
   sessions: { get: async () => session },
   listModels: async () => undefined,
+  ownTools: new Set(['deploy']),
   home: '/nowhere',
 });
 
@@ -33,6 +34,11 @@ async function started(request: Partial<RoleRequest>, parent = agentIn({ working
   return { ...parent, settings: answer.settings };
 }
 const offered = (agent: AgentContext) => offeredTools(agent, session, tools).map(({ name }) => name);
+
+function parent(): Pick<RoleRequest, 'session_id' | 'inherited'> {
+  const { session_id, settings } = agentIn({ working_directory: '/' });
+  return { session_id, inherited: settings };
+}
 
 test('the roles that come with Cadre', () => {
   expect([...builtinRoles().keys()]).toEqual(
@@ -93,6 +99,24 @@ test('custom without tools is refused, and so is an empty list for any role', as
     await expect(started({ role: 'custom', ...asked })).rejects.toThrow('allowed_tools, which names none.');
   }
   await expect(started({ role: 'worker', allowed_tools: [] })).rejects.toThrow('allowed_tools names no tool');
+});
+
+test('a call that names only tools that nobody has starts no agent; of one that names some in vain a notice tells', async () => {
+  const asked = (allowed_tools: string[]) => resolve({ ...parent(), role: 'custom', allowed_tools });
+  for (const vain of [['WebFetch'], ['fetch_page', 'Bash(git log:*)']]) {
+    const answer = await asked(vain);
+    expect(answer).toMatchObject({ ok: false, error: { code: 'invalid_arguments' } });
+    if (!answer.ok) for (const name of vain) expect(answer.error.message).toContain(JSON.stringify(name));
+  }
+  expect(await asked(['Read', 'WebFetch', 'fetch_page'])).toMatchObject({
+    ok: true,
+    notices: ['allowed_tools names what is no tool here: "WebFetch", "fetch_page"'],
+  });
+  for (const fine of [['deploy'], ['read_*'], ['mcp__github'], ['Task']]) {
+    const answer = await asked(fine);
+    expect(answer, fine[0]).toMatchObject({ ok: true });
+    expect(answer, fine[0]).not.toHaveProperty('notices');
+  }
 });
 
 test('the tools of a call are among those of the role', async () => {

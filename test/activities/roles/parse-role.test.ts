@@ -57,12 +57,17 @@ test.each([
   ['a code fence', `\`\`\`markdown\n${MINIMAL}\`\`\`\n`],
   ['a longer fence', `\`\`\`\`md\n${MINIMAL}\`\`\`\`\n`],
   ['a fence of tildes', `~~~\n${MINIMAL}~~~\n`],
+  ['a fence with other words', `\`\`\`Markdown {1}\n${MINIMAL}\`\`\`\n`],
+  ['a fence around the frontmatter', MINIMAL.replace('---', '```yaml\n---').replace('---\n\n', '---\n```\n')],
 ])('%s are tolerated', (_, text) => {
   expect(parse(text).role).toMatchObject({ description: 'Tests things.', body: 'You test.' });
 });
 
 test.each([
   ['Reviews code: finds bugs', 'Reviews code: finds bugs'],
+  ['[beta] Does x: and y', '[beta] Does x: and y'],
+  ['*Important* agent: use it', '*Important* agent: use it'],
+  ['"Fast" agent for x', '"Fast" agent for x'],
   [
     'Use this when … Examples:\\n\\n<example>\\nContext: "quoted" text\\n</example>',
     'Use this when … Examples:\\n\\n<example>\\nContext: "quoted" text\\n</example>',
@@ -107,6 +112,13 @@ test.each([
   'no_tools: true',
   'prohibited: [shell]',
   'remove_tools: [shell]',
+  'edit: false',
+  'bash: no',
+  'write: deny',
+  'web_access: off',
+  'include_apply_patch_tool: false',
+  'mode: plan',
+  'workMode: read-only',
 ])('what may take something away, and is not understood, is refused: %s', (line) => {
   expect(() => parse(`---\ndescription: x\n${line}\n---\nYou test.\n`)).toThrow(/may take something away/);
 });
@@ -126,8 +138,11 @@ test.each([
   ['---\ndescription: d\n', 'roles/tester.md:1: missing YAML frontmatter'],
   ['---\ndescription: d\n---\n', 'roles/tester.md:3: must have a non-empty body'],
   ['---\ndescription: d\n---\n  \n\n', 'roles/tester.md:3: must have a non-empty body'],
-  ['---\n---\nbody', 'roles/tester.md:2: the frontmatter must be a list of keys and values'],
-  ['---\n- a\n---\nbody', 'roles/tester.md:2: the frontmatter must be a list of keys and values'],
+  ['---\n---\nbody', 'roles/tester.md:2: the frontmatter must hold keys with values, such as description: …'],
+  [
+    '---\n- a\n---\nbody',
+    'roles/tester.md:2: the frontmatter must hold keys with values, such as description: …',
+  ],
   ['---\nmodel: m\n---\nbody', 'roles/tester.md:1: description'],
   ['---\ndescription: ""\n---\nbody', 'roles/tester.md:2: description'],
   ['---\ndescription: d\nmax_steps: 0\n---\nbody', 'roles/tester.md:3: max_steps'],
@@ -148,6 +163,43 @@ test.each([
 ])('a broken file is reported with path, line and reason: %j', (text, message) => {
   expect(() => parse(text)).toThrow(message);
   expect(() => parse(text)).toThrow(CadreError);
+});
+
+test.each<[string, object]>([
+  ['hooks: {PermissionRequest: [{matcher: Bash}]}', { deny_list: ['shell'] }],
+  ['hooks: {preToolUse: [{matcher: Bash}]}', { deny_list: ['shell'] }],
+  ['hooks: {BeforeEverything: [{}]}', { deny_list: ['*'] }],
+  ['hooks: {PreToolUse: [{matcher: Delegate}]}', { deny_list: ['Delegate'], read_only: true }],
+  ['disallowedTools: "Computer*"', { deny_list: ['computer*', 'Computer*'], read_only: true }],
+  ['disallowedTools: "deploy_*"', { deny_list: ['deploy_*'] }],
+  ['mcp_servers: {gh: {enabled: false}, ok: {command: x}}', { deny_list: ['mcp__gh__*'] }],
+  ['mcpServers: {gh: {disabled_tools: [a, b]}}', { deny_list: ['mcp__gh__a', 'mcp__gh__b'] }],
+  ['mcp_servers: {gh: {enabled_tools: [a]}}', { deny_list: ['mcp__gh__*'] }],
+  ['hooks: {PostToolUse: [{matcher: Bash}], Stop: [{}]}', {}],
+])('what is denied without being understood never widens: %s', (line, wanted) => {
+  const { role, warnings } = parse(`---\ndescription: x\n${line}\n---\nYou test.\n`);
+  const { name: _, description: __, body: ___, ...rest } = role;
+  expect(rest).toEqual(wanted);
+  expect(warnings).not.toEqual([]);
+});
+
+test('an approval policy that asks less often is told, and not taken', () => {
+  const { role, warnings } = parse('---\ndescription: x\napproval_policy: on-failure\n---\nYou test.\n');
+  expect(role.approval_policy).toBeUndefined();
+  expect(warnings).toEqual([expect.stringMatching(/:3: approval_policy on-failure has no counterpart/)]);
+});
+
+test('of very many notices the first are told', () => {
+  const keys = Array.from({ length: 900 }, (_, n) => `flavour${n}: x`).join('\n');
+  const { warnings } = parse(`---\ndescription: x\n${keys}\n---\nYou test.\n`);
+  expect(warnings).toHaveLength(51);
+  expect(warnings.at(-1)).toBe('roles/tester.md: and 850 more notices');
+});
+
+test('what is nested too deeply is told so', () => {
+  expect(() => parse(`---\ndescription: x\nx: ${'['.repeat(20_000)}\n---\nYou test.\n`)).toThrow(
+    /invalid YAML: it is nested too deeply/,
+  );
 });
 
 test('a file of 10 MB and a bomb of aliases are refused', () => {

@@ -7,7 +7,7 @@ import { offeredTools, planCall } from '../../../activities/tools/offered.ts';
 import { agentSettingsSchema, DIALECT_TOOLS, type Dialect } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 
-const WORK = ['shell', 'read_file', 'list_dir', 'grep_files', 'handle_read', 'update_plan'];
+const WORK = ['shell', 'apply_patch', 'read_file', 'list_dir', 'grep_files', 'handle_read', 'update_plan'];
 /** In the order in which they are offered. */
 const SUB_AGENTS = [
   'list_agents',

@@ -15,7 +15,7 @@ test.each([
   ['agents.max_dept', 'agents.max_depth'],
   ['max_depth', 'agents.max_depth'],
   ['agent.max_depth', 'agents.max_depth'],
-  ['sandbox', 'sandbox_mode'],
+  ['sandbox_mod', 'sandbox_mode'],
   ['temporal.adress', 'temporal.address'],
   ['tools.websearch', 'tools.web_search'],
 ])('%s means %s', (unknown, meant) => {

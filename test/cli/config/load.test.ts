@@ -98,8 +98,12 @@ test.each([
   ['max_threads = 3', ':1: unknown key max_threads; did you mean agents.max_threads?'],
   ['\nmodle = "x"', ':2: unknown key modle; did you mean model?'],
   [
-    '[profiles.p]\nsandbox = "read-only"',
-    'unknown key profiles.p.sandbox; did you mean profiles.p.sandbox_mode?',
+    '[profiles.p]\nsandbox_mod = "read-only"',
+    'unknown key profiles.p.sandbox_mod; did you mean profiles.p.sandbox_mode?',
+  ],
+  [
+    'sandbox = "read-only"',
+    ':1: sandbox: it is a table (writable_roots, network); did you mean sandbox_mode?',
   ],
   ['[model_providers.x]\nurl = "http://a"', 'did you mean'],
   ['[agents]\nmax_threads = "many"', ':2: agents.max_threads: '],
@@ -190,6 +194,13 @@ test('paths in a file are relative to it, those of -c to the working directory',
   const environment = { HOME: join(root, 'home') };
   const inFile = await loadConfig({ cwd: root, environment });
   expect(inFile.config.model_providers.script?.script).toBe(join(root, 'home/.cadre/plays/a.yaml'));
+  const roots = folderWith({ [USER]: '[sandbox]\nwritable_roots = ["a", "~/b", "/c"]' });
+  const listed = await loadConfig({ cwd: roots, environment: { HOME: join(roots, 'home') } });
+  expect(listed.config.sandbox.writable_roots).toEqual([
+    join(roots, 'home/.cadre/a'),
+    join(roots, 'home/b'),
+    '/c',
+  ]);
   const overrides = ['model_providers.script.script=./b.yaml'];
   const onLine = await loadConfig({ cwd: root, environment, overrides });
   expect(onLine.config.model_providers.script?.script).toBe(join(root, 'b.yaml'));
@@ -232,9 +243,34 @@ test('empty variables count as unset', async () => {
   expect(config.model_providers).toEqual({});
 });
 
-test('settings without effect yet are named', async () => {
-  const { notices } = await load({ [USER]: '[mcp_servers.files]\ncommand = "x"' });
-  expect(notices).toEqual(['[mcp_servers] has no effect in this version']);
+test.each([
+  ['env = { GITHUB_TOKEN = "ghp_x" }', /mcp_servers\.m\.env\.GITHUB_TOKEN: .*name it in env_vars/],
+  ['env = { DB = "postgres://me:secret@host/db" }', /mcp_servers\.m\.env\.DB: no password may stand in it/],
+  [
+    'args = ["postgres://me:secret@host/db"]',
+    /mcp_servers\.m\.args(\[0\]|\.0)?: no password may stand in it/,
+  ],
+  ['bearer_token_env_var = "ghp_abc-def"', /the name of an environment variable, not the key itself/],
+  [
+    'tools_alow = ["a"]',
+    /unknown key mcp_servers\.m\.tools_alow; did you mean mcp_servers\.m\.tools_allow\?/,
+  ],
+  ['timeout_ms = 0', /mcp_servers\.m\.timeout_ms/],
+])('what no server may be set to is refused by its key: %s', async (line, message) => {
+  const text = `[mcp_servers.m]\ncommand = "x"\n${line}`;
+  await expect(load({ [USER]: text })).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(message),
+  });
+});
+
+test('the name of a server is one that the names of its tools can begin with', async () => {
+  for (const name of ['"a b"', 'a__b', '"a.b"']) {
+    await expect(load({ [USER]: `[mcp_servers.${name}]\ncommand = "x"` })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('letters and digits, with single - or _ between them'),
+    });
+  }
 });
 
 test.each(['max_tokens', 'max_wall_ms', 'max_runtime_ms'] as const)(

@@ -51,6 +51,11 @@ test.each([
     ':2: mcp_servers.m needs either command or url',
   ],
   ['[mcp_servers.m]\nargs = ["x"]', 'mcp_servers.m needs either command or url'],
+  [
+    '[mcp_servers.m]\nurl = "http://localhost:1"\nenv = { A = "b" }',
+    ':3: mcp_servers.m.env.A: it has no use beside mcp_servers.m.url: leave one of them out',
+  ],
+  ['[mcp_servers.m]\ncommand = "x"\nbearer_token_env_var = "T"', 'no use beside mcp_servers.m.command'],
 ])('%j contradicts itself, and is refused with both places', async (text, message) => {
   await expect(load({ [USER]: text })).rejects.toMatchObject({
     code: 'config_invalid',

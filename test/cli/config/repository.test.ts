@@ -91,6 +91,9 @@ test.each([
   '[agents]\nwake_parent = true',
   '[agents]\ninterrupt_descendants = false',
   '[tools]\nweb_search = true',
+  '[sandbox]\nnetwork = true',
+  '[sandbox]\nwritable_roots = ["/"]',
+  '[sandbox]\nwritable_roots = []',
 ])('nor may it loosen what is a default: %s', async (repository) => {
   const { notices, config } = await withRepository(repository);
   const { config: without } = await withRepository('');
@@ -138,4 +141,13 @@ test('the repository is found from a folder inside, and there may be none', () =
   const root = folderWith({ 'a/.git': 'gitdir: elsewhere', 'a/b/c/file': '' });
   expect(repositoryRoot(join(root, 'a/b/c'))).toBe(join(root, 'a'));
   expect(repositoryRoot(root)).toBeUndefined();
+});
+
+test('a repository may take the network away', async () => {
+  const { config, notices } = await withRepository(
+    '[sandbox]\nnetwork = false',
+    '[sandbox]\nnetwork = true\nwritable_roots = ["/srv/cache"]',
+  );
+  expect(config.sandbox).toEqual({ network: false, writable_roots: ['/srv/cache'] });
+  expect(notices).toEqual([]);
 });

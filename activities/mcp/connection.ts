@@ -1,0 +1,212 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { MCP_START_MS, type McpServerSettings } from '../../protocol/index.ts';
+import { type CallResult, callResultSchema } from './result-text.ts';
+import { withoutKeys } from './stderr-tail.ts';
+import type { StdioTransport } from './stdio-transport.ts';
+
+/** A tool as its server lists it; what is wrong with one is no reason to refuse the others. */
+const listedTool = z.looseObject({
+  name: z.string().min(1),
+  description: z.string().optional().catch(undefined),
+  inputSchema: z.unknown(),
+});
+export type ListedTool = z.infer<typeof listedTool>;
+const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+/** More pages, or more tools, are no list that a model could choose from. */
+const MOST_PAGES = 100;
+const MOST_TOOLS = 2_000;
+const FAREWELL_MS = 1_000;
+
+export interface Surroundings {
+  /** What a server of a command gets beside its own. */
+  environment: Readonly<Record<string, string>>;
+  /** Where the values of the variables are found that its settings name. */
+  variables: Readonly<Record<string, string | undefined>>;
+  /** Where it runs unless its settings say so. */
+  cwd: string;
+}
+
+/** The server answers no longer, or not so that it could be read. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+}
+
+/** One connection to a server, from its start on until it is lost or closed; it does not come back. */
+export class Connection {
+  readonly #client: Client;
+  readonly #stdio: StdioTransport | undefined;
+  readonly #secrets: readonly string[];
+  readonly #startMs: number;
+  #isOpen = true;
+  /** The server says that its tools have changed. */
+  toolsChanged = false;
+  readonly startedAt = Date.now();
+
+  private constructor(
+    client: Client,
+    stdio: StdioTransport | undefined,
+    secrets: readonly string[],
+    startMs: number,
+  ) {
+    this.#client = client;
+    this.#stdio = stdio;
+    this.#secrets = secrets;
+    this.#startMs = startMs;
+  }
+
+  /**
+   * Starts, or reaches, a server and greets it.
+   *
+   * @throws Error with the reason, and what the server wrote to its error output
+   */
+  static async open(settings: McpServerSettings, around: Surroundings): Promise<Connection> {
+    // Loaded where a server is configured only: it would be a part of every start.
+    const [{ Client }, stdio, http] = await Promise.all([
+      import('@modelcontextprotocol/client'),
+      import('./stdio-transport.ts'),
+      import('./http-transport.ts'),
+    ]);
+    const client = new Client({ name: 'cadre', version: '1' }, { capabilities: {} });
+    const secrets = secretsOf(settings, around);
+    const { command, args = [], cwd = around.cwd, url, start_timeout_ms: startMs = MCP_START_MS } = settings;
+    const local =
+      command === undefined
+        ? undefined
+        : new stdio.StdioTransport({
+            command,
+            args,
+            cwd,
+            secrets,
+            environment: environmentOf(settings, around),
+          });
+    const connection = new Connection(client, local, secrets, startMs);
+    client.onclose = () => {
+      connection.#isOpen = false;
+    };
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      connection.toolsChanged = true;
+    });
+    try {
+      const transport = local ?? http.httpTransport({ ...settings, url: url ?? '' }, around.variables);
+      await client.connect(transport, { timeout: startMs });
+      return connection;
+    } catch (error) {
+      await connection.close();
+      throw connection.#explained(error);
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** What it calls itself. */
+  get title(): string {
+    const { name, version } = this.#client.getServerVersion() ?? {};
+    return [name, version].filter(Boolean).join(' ').slice(0, 100);
+  }
+
+  /**
+   * Its tools, as many as anybody could use.
+   *
+   * @returns `unreadable`: how many of them have no name, or are no objects
+   */
+  async listTools(): Promise<{ tools: ListedTool[]; unreadable: number }> {
+    this.toolsChanged = false;
+    const timeout = this.#startMs;
+    const found: unknown[] = [];
+    let cursor: string | undefined;
+    try {
+      for (let page = 0; page < MOST_PAGES && found.length < MOST_TOOLS; page++) {
+        const params = cursor === undefined ? {} : { cursor };
+        const result = await this.#client.request({ method: 'tools/list', params }, listResult, { timeout });
+        found.push(...result.tools);
+        if (result.nextCursor === undefined || result.nextCursor === cursor) break;
+        cursor = result.nextCursor;
+      }
+    } catch (error) {
+      throw this.#explained(error);
+    }
+    const tools = new Map<string, ListedTool>();
+    let unreadable = 0;
+    for (const one of found.slice(0, MOST_TOOLS)) {
+      const read = listedTool.safeParse(one);
+      if (read.success) tools.set(read.data.name, read.data);
+      else unreadable++;
+    }
+    return { tools: [...tools.values()], unreadable };
+  }
+
+  /**
+   * @param timeout in ms; then, and when `signal` aborts, the server is told that nobody waits any longer
+   * @throws ConnectionLost when it went away before it answered; the error of the SDK for all else
+   */
+  async call(
+    name: string,
+    args: Record<string, unknown>,
+    { signal, timeout }: { signal: AbortSignal; timeout: number },
+  ): Promise<CallResult> {
+    try {
+      const request = { method: 'tools/call', params: { name, arguments: args } };
+      return await this.#client.request(request, callResultSchema, { signal, timeout });
+    } catch (error) {
+      if (signal.aborted || this.#isOpen) throw error;
+      throw new ConnectionLost(this.#explained(error).message, { cause: error });
+    }
+  }
+
+  /** Why it is no longer there. */
+  get end(): string {
+    return this.#explained('the connection was closed').message;
+  }
+
+  async close(): Promise<void> {
+    const http = this.#stdio === undefined && this.#isOpen ? this.#client.transport : undefined;
+    this.#isOpen = false;
+    // So that the server keeps no session of one that does not come back; it need not answer.
+    await Promise.race([
+      (http as StreamableHTTPClientTransport | undefined)?.terminateSession(),
+      sleep(FAREWELL_MS),
+    ]).catch(() => {});
+    await this.#client.close().catch(() => {});
+    await this.#stdio?.close();
+  }
+
+  /** The reason, and what there is to see of the server itself. */
+  #explained(error: unknown): Error {
+    const said = error instanceof Error ? messageOf(error, this.#startMs) : String(error);
+    const reasons = [this.#stdio?.ended, this.#stdio?.rubbish];
+    const reason = reasons.filter((one) => one !== undefined).join('; ') || said;
+    const stderr = this.#stdio?.stderr ?? '';
+    const text = stderr === '' ? reason : `${reason}; its error output ends: ${stderr.slice(-1_000)}`;
+    return new Error(withoutKeys(text, this.#secrets), { cause: error });
+  }
+}
+
+/** `fetch failed` says nothing; what it has come from does. */
+function messageOf(error: Error, startMs: number): string {
+  if ((error as { code?: unknown }).code === 'REQUEST_TIMEOUT')
+    return `it did not answer within ${startMs} ms`;
+  const { cause } = error;
+  const code = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined;
+  return code === undefined || error.message.includes(code) ? error.message : `${error.message} (${code})`;
+}
+
+function environmentOf({ env = {}, env_vars: names = [] }: McpServerSettings, around: Surroundings) {
+  const passed = names.flatMap((name) => {
+    const value = around.variables[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...around.environment, ...env, ...Object.fromEntries(passed) };
+}
+
+/** The values that its settings name: none of them is shown, wherever it turns up. */
+function secretsOf(settings: McpServerSettings, { variables }: Surroundings): string[] {
+  const { env_vars: names = [], bearer_token_env_var: token, env_http_headers: headers = {} } = settings;
+  return [...names, ...(token === undefined ? [] : [token]), ...Object.values(headers)].flatMap(
+    (name) => variables[name] ?? [],
+  );
+}

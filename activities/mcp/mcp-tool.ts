@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { CadreError, MCP_CALL_MS, MCP_START_MS, matchesGlob } from '../../protocol/index.ts';
+import { ApprovalNeeded } from '../tools/approval-needed.ts';
+import { defineTool, type Tool, type ToolContext } from '../tools/define-tool.ts';
+import { resultText } from './result-text.ts';
+import type { McpServer, ServerTool } from './server.ts';
+
+/** The server checks what is in it, by its own schema. */
+const anyArguments = z.record(z.string(), z.unknown());
+/** Of what stands besides a schema, at the end of a description. */
+const MOST_BESIDES = 2_000;
+/** Failures of the network before anything was sent. */
+const NOTHING_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** A tool of a server as an agent uses it. */
+export function mcpTool(server: McpServer, tool: ServerTool): Tool {
+  const { settings } = server;
+  const { timeout_ms: timeout = MCP_CALL_MS, start_timeout_ms: startMs = MCP_START_MS } = settings;
+  const isListed = (globs: readonly string[] = []) => globs.some((glob) => matchesGlob(tool.own, glob));
+  const onlyReads = isListed(settings.tools_read_only);
+  const isApproved = isListed(settings.tools_approved);
+  const defined = defineTool({
+    name: tool.name,
+    description: descriptionOf(tool),
+    effects: onlyReads ? 'none' : 'some',
+    parameters: anyArguments,
+    // It may have to start the server first; the call itself is timed by the connection.
+    timeoutMs: () => timeout + startMs,
+    summary: argumentsLine,
+    async run(args, context) {
+      requireApproval(server, tool, args, { isApproved, onlyReads }, context);
+      try {
+        const result = await server.call(tool.own, args, { signal: context.signal, timeout, onlyReads });
+        return { output: resultText(result), success: result.isError !== true };
+      } catch (error) {
+        context.signal.throwIfAborted();
+        throw explained(error, server.name, tool.own, { timeout, onlyReads });
+      }
+    },
+  });
+  return { ...defined, schema: tool.schema };
+}
+
+/** A server may do anything, outside the sandbox: a person allows it, call by call or in the configuration. */
+function requireApproval(
+  server: McpServer,
+  tool: ServerTool,
+  args: Record<string, unknown>,
+  { isApproved, onlyReads }: { isApproved: boolean; onlyReads: boolean },
+  { agent, approved }: ToolContext,
+): void {
+  const { approval_policy: policy, sandbox_mode: mode } = agent.settings;
+  // Where nothing may be changed, what was allowed in general is not allowed by that.
+  const isCovered = isApproved && (onlyReads || mode !== 'read-only');
+  if (approved || (isCovered && policy !== 'untrusted')) return;
+  throw new ApprovalNeeded(
+    {
+      kind: 'mcp',
+      summary: `${server.name}: ${tool.own} ${JSON.stringify(args)}`,
+      reason: 'a tool of an MCP server acts outside the sandbox',
+      key: JSON.stringify([server.name, tool.own]),
+    },
+    {
+      subject: 'This tool',
+      hint: `A person can allow it for good: [mcp_servers.${server.name}] tools_approved = [${JSON.stringify(tool.own)}].`,
+    },
+  );
+}
+
+function descriptionOf({ description, own, besides }: ServerTool): string {
+  const about = description.trim() === '' ? own : description;
+  if (besides === undefined) return about;
+  return `${about}\n\nThe arguments also have to follow: ${besides.slice(0, MOST_BESIDES)}`;
+}
+
+function argumentsLine(args: Record<string, unknown>): string {
+  return Object.entries(args)
+    .map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
+}
+
+interface Kind {
+  timeout: number;
+  onlyReads: boolean;
+}
+
+function explained(error: unknown, server: string, tool: string, { timeout, onlyReads }: Kind): unknown {
+  if (error instanceof CadreError || !(error instanceof Error)) return error;
+  const { code } = error as { code?: unknown };
+  if (code === 'REQUEST_TIMEOUT') {
+    const message = `${tool} of the MCP server ${server} took longer than ${timeout} ms; the server was told to stop it.`;
+    return new CadreError(
+      'timeout',
+      message,
+      onlyReads ? {} : { hint: 'Look at what it has done before you try again.' },
+    );
+  }
+  const said = `The MCP server ${server} did not answer ${tool}: ${error.message.slice(0, 2_000)}`;
+  // The server's own refusal: it has looked at the call, and says what came of it.
+  if (typeof code === 'number') {
+    return new CadreError(
+      'tool_failed',
+      `The MCP server ${server} refused ${tool}: ${error.message.slice(0, 2_000)} (${code})`,
+    );
+  }
+  const cause = ((error.cause as { code?: unknown } | undefined)?.code ?? '') as string;
+  const { data } = error as { data?: { status?: unknown } };
+  if (typeof data?.status === 'number' && data.status < 500) {
+    const hint = `Its settings: [mcp_servers.${server}]; \`cadre doctor\` tries it.`;
+    return new CadreError('tool_failed', said, { hint });
+  }
+  if (onlyReads || NOTHING_SENT.has(cause))
+    return new CadreError('tool_failed', `${said}${cause && ` (${cause})`}`);
+  return new CadreError('outcome_unknown', `${said}. It is unknown whether it had its effect.`, {
+    hint: 'Look at what is there before you try again.',
+  });
+}

@@ -1,0 +1,234 @@
+import { CadreError, type McpServerSettings, matchesGlob } from '../../protocol/index.ts';
+import { Connection, ConnectionLost, type ListedTool, type Surroundings } from './connection.ts';
+import type { CallResult } from './result-text.ts';
+import { offeredNames } from './tool-names.ts';
+import { type FittedSchema, fittedSchema } from './tool-schema.ts';
+
+/** A tool of a server that agents may be offered. */
+export interface ServerTool extends FittedSchema {
+  /** As the server calls it. */
+  own: string;
+  /** As models call it. */
+  name: string;
+  description: string;
+}
+
+/** A life that was shorter counts as a failure. */
+const GOOD_MS = 30_000;
+const FIRST_WAIT_MS = 1_000;
+const MOST_WAIT_MS = 60_000;
+const MOST_DESCRIPTION = 8_000;
+const NAMED = 5;
+
+/**
+ * A server as this worker knows it: started when it is first needed, and again when it is needed after it was lost; the
+ * more often it fails, the longer it is left alone.
+ */
+export class McpServer {
+  readonly name: string;
+  readonly settings: McpServerSettings;
+  readonly #around: Surroundings;
+  #connection: Connection | undefined;
+  #opening: Promise<Connection> | undefined;
+  #tools: readonly ServerTool[] = [];
+  #leftOut: string | undefined;
+  #problem: string | undefined;
+  #end: string | undefined;
+  #failures = 0;
+  #notBefore = 0;
+  #isClosed = false;
+
+  constructor(name: string, settings: McpServerSettings, around: Surroundings) {
+    this.name = name;
+    this.settings = settings;
+    this.#around = around;
+  }
+
+  /** What it calls itself, while it is there. */
+  get title(): string {
+    return this.#connection?.title ?? '';
+  }
+
+  /** What people should know: why it offers nothing, or less than it has. */
+  get problems(): string[] {
+    return [this.#end, this.#problem, this.#leftOut].flatMap((problem) =>
+      problem === undefined ? [] : [`MCP server ${this.name}: ${problem}`],
+    );
+  }
+
+  /**
+   * Its tools. The first time this waits for the server; from then on a model call never does: what was lost comes back
+   * beside it, and what fails offers nothing meanwhile.
+   */
+  async offered(): Promise<readonly ServerTool[]> {
+    const known = this.#connection;
+    if (known?.isOpen) {
+      if (known.toolsChanged) await this.#list(known).catch(() => {});
+      return this.#tools;
+    }
+    const isFirst = this.#failures === 0 && this.#tools.length === 0;
+    const opening = this.#open();
+    opening.catch(() => {});
+    if (isFirst) await opening.catch(() => {});
+    return this.#problem === undefined ? this.#tools : [];
+  }
+
+  /**
+   * The same for whoever is about to call one of them: waits for the server, whatever it takes.
+   *
+   * @throws CadreError `tool_failed` when it cannot be started
+   */
+  async tools(): Promise<readonly ServerTool[]> {
+    await this.#open();
+    return this.#tools;
+  }
+
+  /**
+   * @param options.onlyReads then a call that got lost on the way is made once more
+   * @throws CadreError `tool_failed` when nothing was called, `outcome_unknown` when nobody knows; the error of the SDK
+   * for what the server refuses
+   */
+  async call(
+    tool: string,
+    args: Record<string, unknown>,
+    options: { signal: AbortSignal; timeout: number; onlyReads: boolean },
+  ): Promise<CallResult> {
+    for (let attempt = 1; ; attempt++) {
+      const connection = await this.#open();
+      try {
+        return await connection.call(tool, args, options);
+      } catch (error) {
+        if (isSessionGone(error)) {
+          // As after a restart of the server: it has not looked at the call.
+          await this.#lose(connection);
+          if (attempt === 1) continue;
+        }
+        if (!(error instanceof ConnectionLost)) throw error;
+        this.#noteEnd(connection);
+        if (!options.onlyReads) throw this.#lost(tool, error.message);
+        if (attempt > 1) throw this.#unavailable(error.message);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([this.#opening?.catch(() => {}), this.#connection?.close()]);
+  }
+
+  /** The connection that there is, or a new one. */
+  #open(): Promise<Connection> {
+    const known = this.#connection;
+    if (known?.isOpen) return Promise.resolve(known);
+    this.#opening ??= this.#start().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #start(): Promise<Connection> {
+    if (this.#connection !== undefined) this.#noteEnd(this.#connection);
+    if (this.#isClosed) throw this.#unavailable('its worker is stopping');
+    const waitMs = this.#notBefore - Date.now();
+    if (waitMs > 0) {
+      const times = this.#failures === 1 ? 'once' : `${this.#failures} times in a row`;
+      const last = this.#problem ?? this.#end;
+      throw this.#unavailable(
+        `it has failed ${times}, and is tried again in ${Math.ceil(waitMs / 1_000)} s: ${last}`,
+      );
+    }
+    let connection: Connection | undefined;
+    try {
+      connection = await Connection.open(this.settings, this.#around);
+      await this.#list(connection);
+      if (this.#isClosed) throw new Error('its worker is stopping');
+      this.#connection = connection;
+      this.#problem = undefined;
+      return connection;
+    } catch (error) {
+      await connection?.close();
+      this.#problem = `it could not be started, and offers no tools: ${messageOf(error)}`;
+      this.#backOff();
+      throw this.#unavailable(this.#problem);
+    }
+  }
+
+  async #list(connection: Connection): Promise<void> {
+    const { tools, unreadable } = await connection.listTools();
+    this.#take(tools, unreadable);
+  }
+
+  #take(listed: readonly ListedTool[], unreadable: number): void {
+    const { tools_allow: allow, tools_deny: deny = [] } = this.settings;
+    const isMeant = (name: string, globs: readonly string[]) => globs.some((glob) => matchesGlob(name, glob));
+    const wanted = listed.filter(
+      ({ name }) => (allow === undefined || isMeant(name, allow)) && !isMeant(name, deny),
+    );
+    const names = offeredNames(
+      this.name,
+      wanted.map(({ name }) => name),
+    );
+    const wrong: string[] = unreadable === 0 ? [] : [`${unreadable} that have no name`];
+    this.#tools = wanted.flatMap(({ name: own, description = '', inputSchema }) => {
+      try {
+        const about = description.slice(0, MOST_DESCRIPTION).replaceAll('\0', '');
+        return [{ own, name: names.get(own) ?? own, description: about, ...fittedSchema(inputSchema) }];
+      } catch (error) {
+        wrong.push(
+          `${JSON.stringify(own.slice(0, 80))} (the schema of its arguments: ${(error as Error).message})`,
+        );
+        return [];
+      }
+    });
+    const more = wrong.length > NAMED ? `, and ${wrong.length - NAMED} more` : '';
+    this.#leftOut =
+      wrong.length === 0 ? undefined : `tools left out: ${wrong.slice(0, NAMED).join(', ')}${more}`;
+  }
+
+  /** A connection that is no longer open counts once; one that has served for a while is forgiven. */
+  #noteEnd(connection: Connection): void {
+    if (connection.isOpen || this.#connection !== connection) return;
+    this.#connection = undefined;
+    this.#end = `it was lost: ${connection.end}`;
+    if (Date.now() - connection.startedAt > GOOD_MS) this.#failures = 0;
+    this.#backOff();
+  }
+
+  async #lose(connection: Connection): Promise<void> {
+    if (this.#connection === connection) this.#connection = undefined;
+    await connection.close();
+  }
+
+  /** The first time it is tried again at once. */
+  #backOff(): void {
+    this.#failures++;
+    const waitMs =
+      this.#failures === 1 ? 0 : Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#failures - 2));
+    this.#notBefore = Date.now() + waitMs;
+  }
+
+  #lost(tool: string, why: string): CadreError {
+    return new CadreError(
+      'outcome_unknown',
+      `It is unknown whether ${tool} had its effect: the MCP server ${this.name} was lost: ${why}.`,
+      { hint: 'Look at what is there before you try again; the next call starts the server again.' },
+    );
+  }
+
+  #unavailable(why: string): CadreError {
+    return new CadreError('tool_failed', `Nothing was called: the MCP server ${this.name}: ${why}`, {
+      hint: '`cadre doctor` shows whether it starts.',
+      retryable: true,
+    });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Servers of HTTP answer so to a session that they do not know: with 404, some with 400. */
+function isSessionGone(error: unknown): boolean {
+  const { status } = (error as { data?: { status?: unknown } } | undefined)?.data ?? {};
+  return status === 404 || (status === 400 && /session/i.test(messageOf(error)));
+}

@@ -1,0 +1,99 @@
+type Json = Record<string, unknown>;
+
+const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
+/** What no model makes sense of any more, and each call would carry. */
+const MOST_BYTES = 64 * 1024;
+const MOST_DEPTH = 50;
+/** Providers refuse every call that offers a tool whose schema has one of these at its top. */
+const NOT_AT_TOP = ['oneOf', 'anyOf', 'allOf', 'not', 'enum', 'if', 'then', 'else'] as const;
+const TABLES = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'] as const;
+const LISTS = ['oneOf', 'anyOf', 'allOf', 'prefixItems'] as const;
+const ONES = [
+  'items',
+  'additionalProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+] as const;
+
+export interface FittedSchema {
+  schema: Json;
+  /** What arguments have to follow besides, which no provider takes in a schema. */
+  besides?: string;
+}
+
+/**
+ * The schema of a tool's arguments as providers take it, otherwise the server's own.
+ *
+ * @throws Error that says what is wrong with it
+ */
+export function fittedSchema(given: unknown): FittedSchema {
+  if (!isObject(given)) throw new Error('it is no object');
+  const bytes = Buffer.byteLength(JSON.stringify(given));
+  if (bytes > MOST_BYTES) throw new Error(`it has ${bytes} bytes; ${MOST_BYTES} at most`);
+  if (given.type !== undefined && given.type !== 'object') throw new Error('its type is not "object"');
+  const { $schema: _, ...whole } = fitted(given, '', 0);
+  const taken: Json = {};
+  for (const key of NOT_AT_TOP) {
+    if (!(key in whole)) continue;
+    taken[key] = whole[key];
+    delete whole[key];
+  }
+  const schema = { ...whole, type: 'object', properties: whole.properties ?? {} };
+  return Object.keys(taken).length === 0 ? { schema } : { schema, besides: JSON.stringify(taken) };
+}
+
+function fitted(schema: Json, at: string, depth: number): Json {
+  if (depth > MOST_DEPTH) throw new Error(`it is nested more than ${MOST_DEPTH} deep`);
+  const where = at === '' ? '' : ` at ${at}`;
+  const types = schema.type === undefined ? [] : [schema.type].flat();
+  if (types.some((type) => typeof type !== 'string' || !TYPES.has(type))) {
+    throw new Error(`it has no type of JSON schema${where}: ${JSON.stringify(schema.type).slice(0, 80)}`);
+  }
+  const { required, enum: values } = schema;
+  if (
+    required !== undefined &&
+    !(Array.isArray(required) && required.every((key) => typeof key === 'string'))
+  ) {
+    throw new Error(`its "required" is no list of names${where}`);
+  }
+  if (values !== undefined && !Array.isArray(values)) throw new Error(`its "enum" is no list${where}`);
+  const result: Json = { ...schema };
+  const inner = (value: unknown, path: string): unknown => {
+    if (typeof value === 'boolean') return value;
+    if (!isObject(value)) throw new Error(`there is no schema at ${path}`);
+    return fitted(value, path, depth + 1);
+  };
+  for (const key of TABLES) {
+    const table = schema[key];
+    if (table === undefined) continue;
+    if (!isObject(table)) throw new Error(`its "${key}" is no object${where}`);
+    result[key] = Object.fromEntries(
+      Object.entries(table).map(([name, value]) => [name, inner(value, `${at}/${key}/${name}`)]),
+    );
+  }
+  for (const key of LISTS) {
+    const list = schema[key];
+    if (list === undefined) continue;
+    if (!Array.isArray(list)) throw new Error(`its "${key}" is no list${where}`);
+    result[key] = list.map((value, index) => inner(value, `${at}/${key}/${index}`));
+  }
+  for (const key of ONES) {
+    const value = schema[key];
+    if (value === undefined) continue;
+    // An old way to write prefixItems.
+    result[key] = Array.isArray(value)
+      ? value.map((one, index) => inner(one, `${at}/${key}/${index}`))
+      : inner(value, `${at}/${key}`);
+  }
+  // Some providers refuse lists that do not say of what.
+  if (types.includes('array') && !('items' in result) && !('prefixItems' in result)) result.items = {};
+  return result;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,169 @@
+import type { Stats } from 'node:fs';
+import { lstat, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { CadreError, counted } from '../../protocol/index.ts';
+import { openOrdinaryFile } from '../tools/ordinary-path.ts';
+import { applyHunks } from './apply-hunks.ts';
+import type { FileChange } from './parse-patch.ts';
+import type { FileWrite } from './write-files.ts';
+
+/** A larger file is no text that somebody edits by hand. */
+const MOST_FILE_BYTES = 10_000_000;
+
+export interface PlannedPatch {
+  writes: FileWrite[];
+  /** One line a change, in the order of the patch. */
+  summary: string[];
+}
+
+interface Known {
+  before: Stats | undefined;
+  /** Undefined: it is not there, or no longer. What only goes, or is in the way, is not read. */
+  content: string | typeof UNREAD | undefined;
+  mode?: number;
+}
+const UNREAD = Symbol('unread');
+
+/**
+ * What the changes make of the files as they are, each change on what those before it leave. Nothing is written.
+ *
+ * @param resolve an absolute path, from one of the patch
+ * @throws CadreError `tool_failed` for a change that does not fit what is there
+ */
+export async function planFiles(
+  changes: readonly FileChange[],
+  resolve: (path: string) => string,
+): Promise<PlannedPatch> {
+  const files = new Map<string, Known>();
+  const summary: string[] = [];
+  const find = async (path: string): Promise<[string, Known]> => {
+    const real = await realPath(resolve(path));
+    const known = files.get(real) ?? (await look(real, path));
+    files.set(real, known);
+    return [real, known];
+  };
+  for (const change of changes) {
+    const [real, known] = await find(change.path);
+    switch (change.kind) {
+      case 'add': {
+        if (known.content !== undefined) throw taken(change.path);
+        const content = change.lines.map((line) => `${line}\n`).join('');
+        files.set(real, { ...known, content });
+        summary.push(`A ${change.path} (+${change.lines.length})`);
+        break;
+      }
+      case 'delete': {
+        if (known.content === undefined) throw missing(change.path);
+        files.set(real, { before: known.before, content: undefined });
+        summary.push(`D ${change.path}`);
+        break;
+      }
+      case 'update': {
+        const content = applyHunks(await contentOf(known, real, change.path), change.hunks, change.path);
+        const lines = change.hunks.flatMap((hunk) => hunk.lines);
+        const count = (kind: 'add' | 'remove') => lines.filter((line) => line.kind === kind).length;
+        const counts = `(+${count('add')} -${count('remove')})`;
+        if (change.moveTo === undefined) {
+          files.set(real, { ...known, content });
+          summary.push(`M ${change.path} ${counts}`);
+          break;
+        }
+        const [target, there] = await find(change.moveTo);
+        if (target !== real && there.content !== undefined) throw taken(change.moveTo);
+        files.set(real, { before: known.before, content: undefined });
+        const mode = known.mode ?? known.before?.mode;
+        files.set(target, {
+          before: target === real ? known.before : there.before,
+          content,
+          ...(mode === undefined ? {} : { mode }),
+        });
+        summary.push(`R ${change.path} -> ${change.moveTo} ${counts}`);
+      }
+    }
+  }
+  return { writes: [...files].flatMap(([path, known]) => writeOf(path, known) ?? []), summary };
+}
+
+/** Undefined for what was only looked at, or was added and deleted again. */
+function writeOf(path: string, { before, content, mode }: Known): FileWrite | undefined {
+  if (content === UNREAD || (before === undefined && content === undefined)) return undefined;
+  return { path, before, content, ...(mode === undefined ? {} : { mode }) };
+}
+
+/** With all links followed, as far as there is something. */
+async function realPath(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' || dirname(path) === path) throw unreachable(path, code);
+    if ((await lstat(path).catch(() => undefined)) !== undefined) {
+      throw new CadreError('tool_failed', `${path} is a link to what is not there.`);
+    }
+    return join(await realPath(dirname(path)), basename(path));
+  }
+}
+
+async function look(real: string, path: string): Promise<Known> {
+  const before = await lstat(real).catch(() => undefined);
+  if (before === undefined) return { before, content: undefined };
+  if (before.isFile()) return { before, content: UNREAD };
+  const what = before.isDirectory() ? 'a folder' : 'no ordinary file';
+  throw new CadreError('tool_failed', `${path} is ${what}, and patches are for files.`);
+}
+
+/** As it is, or as the changes before have left it. */
+async function contentOf(known: Known, real: string, path: string): Promise<string> {
+  if (known.content === undefined) throw missing(path);
+  if (known.content !== UNREAD) return known.content;
+  const { file, stats } = await openOrdinaryFile(real);
+  try {
+    if (stats.size > MOST_FILE_BYTES) {
+      throw new CadreError(
+        'tool_failed',
+        `${path} is too large to be patched: ${counted(stats.size, 'byte')}.`,
+        {
+          hint: `Nothing was changed. ${MOST_FILE_BYTES} bytes are the most; use a command.`,
+        },
+      );
+    }
+    known.before = stats;
+    return textOf(await file.readFile(), path);
+  } finally {
+    await file.close();
+  }
+}
+
+function textOf(bytes: Buffer, path: string): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    if (!text.includes('\0')) return text;
+  } catch {
+    // Said below.
+  }
+  throw new CadreError('tool_failed', `${path} is no UTF-8 text, so it cannot be patched.`, {
+    hint: 'Nothing was changed. Use a command for it.',
+  });
+}
+
+function missing(path: string): CadreError {
+  return new CadreError('tool_failed', `${path} does not exist.`, {
+    hint: 'Nothing was changed, in no file. A new file needs *** Add File.',
+  });
+}
+
+function taken(path: string): CadreError {
+  return new CadreError('tool_failed', `${path} is there already.`, {
+    hint: 'Nothing was changed, in no file. Use *** Update File, or *** Delete File for it first.',
+  });
+}
+
+function unreachable(path: string, code: string | undefined): CadreError {
+  const reasons: Record<string, string> = {
+    EACCES: 'may not be read',
+    ENOTDIR: 'leads through something that is not a folder',
+    ELOOP: 'leads through too many links',
+    ENAMETOOLONG: 'is too long a name',
+  };
+  return new CadreError('tool_failed', `${path} ${reasons[code ?? ''] ?? `cannot be reached (${code})`}.`);
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { lstatSync, realpathSync, renameSync, symlinkSync } from 'node:fs';
+import { type Bubblewrap, bubblewrapArgv, type SandboxedCommand, writableRoots } from './bubblewrap.ts';
+import { holdPlaceholders } from './placeholders.ts';
+import { linkAt, protectedLinks } from './protected-paths.ts';
+
+export interface Contained {
+  argv: string[];
+  /**
+   * For when nothing of the command runs any more.
+   *
+   * @returns what the command has done to protected links, and what became of that, a sentence each
+   */
+  release(): Promise<string[]>;
+}
+
+/**
+ * Readies the folders of a command for the sandbox: what is protected and missing is made, to be mounted read-only, and
+ * links, which cannot be mounted on, are put back afterwards.
+ */
+export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand): Promise<Contained> {
+  if (command.mode === 'read-only')
+    return { argv: bubblewrapArgv(bubblewrap, command), release: async () => [] };
+  const roots = writableRoots(command.workingDirectory, command.open?.writable_roots);
+  const links = new Map(roots.flatMap((root) => [...protectedLinks(root)]));
+  const holds: (() => Promise<void>)[] = [];
+  const release = async () => {
+    const notes = [...links].flatMap(([path, target]) => restoreLink(path, target));
+    for (const free of holds.splice(0)) await free();
+    return notes;
+  };
+  try {
+    for (const root of roots.filter((root) => isGuarded(root, command.workingDirectory)))
+      holds.push(await holdPlaceholders(root));
+    return { argv: bubblewrapArgv(bubblewrap, command), release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** `/tmp` is everybody's: only what is there is protected in it, unless it is what the agent works in. */
+function isGuarded(root: string, workingDirectory: string): boolean {
+  return root === realpathSync(workingDirectory) || root !== realpathSync('/tmp');
+}
+
+function restoreLink(path: string, target: string): string[] {
+  if (linkAt(path) === target) return [];
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  const aside = `${path}.replaced-${randomUUID().slice(0, 8)}`;
+  try {
+    if (isThere) renameSync(path, aside);
+    symlinkSync(target, path);
+  } catch (error) {
+    return [`${path} is protected, and could not be made the link to ${target} again that it was: ${error}.`];
+  }
+  const kept = isThere ? ` What was put in its place is ${aside} now.` : '';
+  return [`${path} is protected: it is the link to ${target} again that it was.${kept}`];
+}

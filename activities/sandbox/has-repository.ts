@@ -1,0 +1,22 @@
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
+
+/** Whether a folder is the root of a repository: what keeps commands from making it one does not count. */
+export function hasRepository(folder: string): boolean {
+  try {
+    return statSync(join(folder, '.git')).mtimeMs !== PLACEHOLDER_TIME;
+  } catch {
+    return false;
+  }
+}
+
+/** The folders from this one up to the root of its repository; only itself where it is in none. */
+export function upToRepository(folder: string): string[] {
+  const levels: string[] = [];
+  for (let at = folder; ; at = dirname(at)) {
+    levels.push(at);
+    if (hasRepository(at)) return levels;
+    if (dirname(at) === at) return [folder];
+  }
+}

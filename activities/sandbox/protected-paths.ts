@@ -1,0 +1,53 @@
+import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { upToRepository } from './has-repository.ts';
+
+/** Inside a writable root these stay as they are: what is in them decides what runs later, outside the sandbox. */
+export const PROTECTED_NAMES: readonly string[] = ['.git', '.cadre', '.codex', '.claude', '.agents'];
+
+/**
+ * What commands may neither change nor make in a folder; what a link stands for where it is one. `.git` is left out
+ * inside of a repository, where it would make another one: those are not protected, and even an empty `.git` would
+ * hide the real one from tools that look for it.
+ */
+export function protectedPaths(folder: string): string[] {
+  const isInside = upToRepository(folder).length > 1;
+  return PROTECTED_NAMES.filter((name) => name !== '.git' || !isInside)
+    .map((name) => join(folder, name))
+    .map((path) => {
+      const target = linkAt(path);
+      return target === undefined ? path : resolve(folder, target);
+    });
+}
+
+/** Of what is protected in a folder, what is there, links resolved; also where its `.git` says the repository is. */
+export function protectedNow(folder: string): string[] {
+  return protectedPaths(folder)
+    .filter((path) => existsSync(path))
+    .flatMap((path) => [realpathSync(path), ...repositoryOf(path)]);
+}
+
+/** The protected names in a folder that are links, with what they say. */
+export function protectedLinks(folder: string): Map<string, string> {
+  const links = PROTECTED_NAMES.map((name) => [join(folder, name), linkAt(join(folder, name))] as const);
+  return new Map(links.flatMap(([path, target]) => (target === undefined ? [] : [[path, target]])));
+}
+
+export function linkAt(path: string): string | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
+}
+
+/** A worktree and a submodule have a file for `.git`, which names a folder; that may name another one, with the hooks. */
+function repositoryOf(path: string): string[] {
+  try {
+    const [, named] = /^gitdir: (.+?)\s*$/.exec(readFileSync(path, 'utf8')) ?? [];
+    if (named === undefined) return [];
+    const folder = realpathSync(resolve(dirname(path), named));
+    const common = join(folder, 'commondir');
+    if (!existsSync(common)) return [folder];
+    return [folder, realpathSync(resolve(folder, readFileSync(common, 'utf8').trim()))];
+  } catch {
+    // A folder, or a file that leads nowhere.
+    return [];
+  }
+}

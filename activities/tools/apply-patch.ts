@@ -1,0 +1,96 @@
+import { dirname, sep } from 'node:path';
+import { z } from 'zod';
+import { type AgentSettings, CadreError, type SandboxMode } from '../../protocol/index.ts';
+import { parsePatch } from '../patch/parse-patch.ts';
+import { planFiles } from '../patch/plan-files.ts';
+import { writeFiles } from '../patch/write-files.ts';
+import { isWritable, writableRoots } from '../sandbox/bubblewrap.ts';
+import { isWithin } from '../sandbox/is-within.ts';
+import { PROTECTED_NAMES } from '../sandbox/protected-paths.ts';
+import { ApprovalNeeded } from './approval-needed.ts';
+import { defineTool, type ToolContext } from './define-tool.ts';
+
+const MOST_PATCH_BYTES = 1_000_000;
+
+export const applyPatch = defineTool({
+  name: 'apply_patch',
+  description: `Changes text files: all of the patch is applied, or nothing. Between "*** Begin Patch" and "*** End Patch" stands, for each file, "*** Add File: PATH" with every line of it behind a +; "*** Delete File: PATH"; or "*** Update File: PATH", where "*** Move to: PATH" may follow, with hunks. A hunk begins with @@, behind which a line above it may stand that tells where it is (such as that of the function); its lines begin with a blank (kept), - (taken out) or + (put in). Three kept lines above and below are enough. "*** End of File" below a hunk says that it is the last of the file.`,
+  effects: 'some',
+  parameters: z.strictObject({
+    input: z.string().min(1).describe('The patch, from *** Begin Patch to *** End Patch'),
+  }),
+  summary: ({ input }) => filesIn(input),
+  run: ({ input }, context) => patch(input, context),
+});
+
+/**
+ * Applies a patch within what the agent may write to; outside of it a person is asked first.
+ *
+ * @throws CadreError for a patch that is broken or does not fit, ApprovalNeeded
+ */
+export async function patch(input: string, context: ToolContext): Promise<string> {
+  if (Buffer.byteLength(input) > MOST_PATCH_BYTES) {
+    throw new CadreError('invalid_arguments', `The patch is longer than ${MOST_PATCH_BYTES} bytes.`, {
+      hint: 'Nothing was changed. Send it in parts.',
+    });
+  }
+  const { writes, summary } = await planFiles(parsePatch(input), context.resolve);
+  const asked = needsApproval(
+    writes.map(({ path }) => path),
+    context,
+  );
+  if (asked !== undefined && !context.approved) throw asked;
+  context.signal.throwIfAborted();
+  await writeFiles(writes);
+  return `Applied:\n${summary.join('\n')}`;
+}
+
+function needsApproval(
+  paths: readonly string[],
+  { agent, stateDir }: ToolContext,
+): ApprovalNeeded | undefined {
+  const { sandbox_mode: mode, approval_policy: policy } = agent.settings;
+  const outside = paths.filter((path) => !mayWrite(path, agent.settings, stateDir));
+  const asked = policy === 'untrusted' ? paths : outside;
+  if (asked.length === 0) return undefined;
+  return new ApprovalNeeded(
+    {
+      kind: 'patch',
+      summary: `change ${asked.join(', ')}`,
+      reason: reasonFor(outside.length > 0, mode),
+      key: JSON.stringify([[...asked].sort(), mode]),
+    },
+    { subject: 'This patch', hint: 'Nothing was changed, in no file.' },
+  );
+}
+
+function reasonFor(isOutside: boolean, mode: SandboxMode): string {
+  if (!isOutside) return 'the approval policy is "untrusted"';
+  return mode === 'read-only'
+    ? 'the sandbox is read-only'
+    : 'it reaches outside of what the sandbox leaves writable';
+}
+
+/** Whether a command in the sandbox of the agent could write there, too. */
+function mayWrite(
+  path: string,
+  { sandbox_mode: mode, working_directory: folder, sandbox }: AgentSettings,
+  stateDir: string,
+): boolean {
+  if (mode === 'danger-full-access') return true;
+  if (mode === 'read-only') return false;
+  const more = sandbox?.writable_roots;
+  const root = writableRoots(folder, more).findLast((candidate) => isWithin(path, candidate));
+  if (root === undefined) return false;
+  // Also where it does not exist yet, and however deep it lies: what is in it decides what runs later.
+  const below = path.slice(root.length).split(sep);
+  if (below.some((part) => PROTECTED_NAMES.includes(part))) return false;
+  return isWritable(dirname(path), folder, stateDir, more);
+}
+
+/** For people who watch; the patch may be broken. */
+function filesIn(input: string): string {
+  return [...input.matchAll(/^\*\*\* (?:Add|Delete|Update) File: *(.+?)\s*$/gm)]
+    .map(([, path]) => path)
+    .join(', ');
+}

@@ -1,0 +1,241 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { isAlive } from '../../../activities/sandbox/strays.ts';
+import type { Tool } from '../../../activities/tools/define-tool.ts';
+import type { McpServerSettings } from '../../../protocol/index.ts';
+import { eventually } from '../sandbox/processes.ts';
+import { contextIn } from '../tools/tool-context.ts';
+import { type Served, serve, small } from './servers.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder: string;
+let notes: string;
+const pools: Served[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cadre-mcp-'));
+  notes = join(folder, 'notes');
+});
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map(({ pool }) => pool.close()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function started(servers: Record<string, McpServerSettings>, environment?: Record<string, string>): Served {
+  const served = serve(servers, environment);
+  pools.push(served);
+  return served;
+}
+const noted = (): string[] => readFileSync(notes, 'utf8').trim().split('\n');
+const run = (tool: Tool, args: unknown = {}, options: Parameters<typeof contextIn>[1] = {}) =>
+  tool.run(args, contextIn(folder, options));
+const names = async (served: Served) => (await served.offered()).map(({ name }) => name);
+
+test('the tools of a server are offered under its name, with its own schemas, and answer', async () => {
+  const served = started({ files: small('good', {}, notes) });
+  const echo = await served.tool('mcp__files__echo');
+  expect(echo).toMatchObject({
+    description: 'Says it again.',
+    schema: { type: 'object', properties: { say: { type: 'string' } } },
+    effects: 'some',
+  });
+  expect(await run(echo, { say: 'hello' })).toEqual({ output: 'hello', success: true });
+  expect(served.problems()).toEqual([]);
+});
+
+test('a worker starts a server once, whoever uses it', async () => {
+  const served = started({ files: small('good', {}, notes) });
+  await Promise.all([served.offered(), served.offered(), served.offered()]);
+  const echo = await served.tool('mcp__files__echo');
+  await Promise.all(Array.from({ length: 20 }, (_, i) => run(echo, { say: `${i}` })));
+  expect(noted().filter((line) => line.startsWith('started'))).toHaveLength(1);
+});
+
+test('of the tools of a server those are offered that the configuration allows and does not deny', async () => {
+  const served = started({
+    a: small('good', { tools_allow: ['e*', 'sleep'], tools_deny: ['env*'] }),
+  });
+  expect(await names(served)).toEqual(['mcp__a__echo', 'mcp__a__sleep', 'mcp__a__everything']);
+});
+
+test('a tool only reads where the configuration says so, whatever the server claims', async () => {
+  const served = started({ a: small('good', { tools_read_only: ['echo'] }) });
+  expect((await served.tool('mcp__a__echo')).effects).toBe('none');
+  expect((await served.tool('mcp__a__sleep')).effects).toBe('some');
+});
+
+test.each([
+  ['silent', /it did not answer within 5000 ms/],
+  ['rubbish', /what is no message of MCP .*Welcome to my server!/],
+  ['noisy-death', /exit code 3; its error output ends: cannot start with \(hidden\)/],
+  ['flood', /it flooded: more than/],
+  ['endless-line', /it flooded/],
+] as const)('a server that is %s offers nothing, says why once, and keeps nobody', async (mode, why) => {
+  const isWaitedFor = mode === 'silent' || mode === 'rubbish';
+  const settings = { env_vars: ['SMALL_TOKEN'], ...(isWaitedFor ? { start_timeout_ms: 5_000 } : {}) };
+  const served = started(
+    { bad: small(mode, settings, notes), good: small('good') },
+    { SMALL_TOKEN: 'abc-very-secret' },
+  );
+  const offered = await names(served);
+  expect(offered).toContain('mcp__good__echo');
+  expect(offered.filter((name) => name.startsWith('mcp__bad'))).toEqual([]);
+  const problems = served.problems();
+  expect(problems).toEqual([expect.stringMatching(/^MCP server bad: it could not be started/)]);
+  expect(problems[0]).toMatch(why);
+  expect(served.problems()).toEqual([]);
+});
+
+test('a command that does not exist is named', async () => {
+  const served = started({
+    bad: { command: 'no-such-program' },
+    lost: small('good', { cwd: '/no/such/folder' }),
+  });
+  expect(await served.offered()).toEqual([]);
+  expect(served.problems().join('\n')).toMatch(/bad.*no-such-program(.|\n)*lost.*\/no\/such\/folder/);
+});
+
+test('a tool whose schema is wrong is left out, and only that', async () => {
+  const served = started({ odd: small('wrong-schema') });
+  expect(await names(served)).toHaveLength(10);
+  const [problem] = served.problems();
+  expect(problem).toContain('1 that have no name');
+  for (const name of ['list', 'typo', 'text']) expect(problem).toContain(`"${name}" (the schema`);
+});
+
+test('a server that dies in a call leaves its outcome unknown, and the next call starts it again', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  await expect(run(await served.tool('mcp__a__die'))).rejects.toMatchObject({
+    code: 'outcome_unknown',
+    message: expect.stringContaining('exit code 7'),
+  });
+  const echo = await served.tool('mcp__a__echo');
+  expect(await run(echo, { say: 'back' })).toMatchObject({ output: 'back' });
+  expect(noted().filter((line) => line === 'call die')).toHaveLength(1);
+});
+
+test('a server that floods in a call is ended, and people are told', async () => {
+  const served = started({ a: small('good') });
+  await expect(run(await served.tool('mcp__a__flood'))).rejects.toMatchObject({
+    code: 'outcome_unknown',
+    message: expect.stringContaining('it flooded: more than 20000 messages within 10 s'),
+  });
+  await served.offered();
+  expect(served.problems()).toEqual([expect.stringMatching(/^MCP server a: it was lost: it flooded/)]);
+});
+
+test('a server that answers and ends at once has answered; one that closes its output is lost', async () => {
+  const served = started({ a: small('good') });
+  expect(await run(await served.tool('mcp__a__last-words'))).toMatchObject({ output: 'last words' });
+  const again = started({ a: small('good') });
+  await expect(run(await again.tool('mcp__a__hang-up'))).rejects.toMatchObject({
+    code: 'outcome_unknown',
+    message: expect.stringContaining('it closed its output'),
+  });
+});
+
+test('a call that only reads is made once more when its server dies', async () => {
+  const served = started({ a: small('good', { tools_read_only: ['die'] }, notes) });
+  await expect(run(await served.tool('mcp__a__die'))).rejects.toMatchObject({ code: 'tool_failed' });
+  expect(noted().filter((line) => line === 'call die')).toHaveLength(2);
+});
+
+test('a server that dies again and again is left alone for longer and longer', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  const die = await served.tool('mcp__a__die');
+  const errors: string[] = [];
+  for (let i = 0; i < 4; i++) errors.push(await run(die).then(String, (error: Error) => error.message));
+  expect(errors[0]).toContain('It is unknown whether');
+  expect(errors.at(-1)).toMatch(
+    /Nothing was called.*has failed \d times in a row, and is tried again in \d+ s/,
+  );
+});
+
+test('a call that is interrupted ends at once, and its server is told', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  const sleep = await served.tool('mcp__a__sleep');
+  const stop = new AbortController();
+  const begun = Date.now();
+  const running = run(sleep, { ms: 100_000 }, { signal: stop.signal });
+  await eventually(() => noted().includes('call sleep'));
+  stop.abort(new Error('interrupted'));
+  await expect(running).rejects.toThrow('interrupted');
+  expect(Date.now() - begun).toBeLessThan(60_000);
+  await eventually(() => noted().includes('cancelled'));
+  expect(noted()).toContain('cancelled');
+});
+
+test('a call that takes longer than timeout_ms is given up', async () => {
+  const served = started({ a: small('good', { timeout_ms: 2_000 }, notes) });
+  await expect(run(await served.tool('mcp__a__sleep'), { ms: 100_000 })).rejects.toMatchObject({
+    code: 'timeout',
+    message: expect.stringContaining('longer than 2000 ms'),
+  });
+});
+
+test('what a server refuses is told in its words', async () => {
+  const served = started({ a: small('good') });
+  await expect(run(await served.tool('mcp__a__refuse'))).rejects.toMatchObject({
+    code: 'tool_failed',
+    message: expect.stringMatching(/refused refuse: .*say is missing \(-32602\)/),
+  });
+});
+
+test('a server gets what commands get, its own variables and the keys that it is given, and runs where it should', async () => {
+  const served = started(
+    { a: small('good', { env: { OWN: 'yes' }, env_vars: ['A_TOKEN', 'NOT_SET'], cwd: folder }) },
+    { A_TOKEN: 'for-it', OTHER_TOKEN: 'not-for-it', PLAIN: 'p' },
+  );
+  const { output } = (await run(await served.tool('mcp__a__environment'))) as { output: string };
+  const [environment = '', structured = ''] = output.split('\n');
+  expect(JSON.parse(environment)).toMatchObject({ OWN: 'yes', A_TOKEN: 'for-it', PLAIN: 'p' });
+  expect(JSON.parse(environment)).not.toHaveProperty('OTHER_TOKEN');
+  expect(JSON.parse(structured).cwd).toContain(folder.split('/').at(-1));
+});
+
+test('an answer of many kinds is text, with the rest named', async () => {
+  const served = started({ a: small('good') });
+  expect(await run(await served.tool('mcp__a__everything'))).toEqual({
+    success: false,
+    output: [
+      'some text',
+      '[image image/png, 3 bytes: not shown]',
+      '[resource memo://a text/plain]',
+      'in it',
+      '[resource memo://b, 6 bytes: not shown]',
+      '[resource memo://c c]',
+      '[of-tomorrow: not shown]',
+      '{"a":1}',
+    ].join('\n'),
+  });
+});
+
+test('the worker takes its servers along when it stops', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  await served.offered();
+  const pid = Number(noted()[0]?.split(' ')[1]);
+  expect(await isAlive(pid)).toBe(true);
+  await served.pool.close();
+  expect(await isAlive(pid)).toBe(false);
+});
+
+test('a call asks, unless the configuration allows the tool; under untrusted each does', async () => {
+  const served = started({ a: small('good', { tools_approved: ['echo'] }) });
+  const need = { need: { kind: 'mcp', summary: 'a: sleep {"ms":1}' } };
+  await expect(run(await served.tool('mcp__a__sleep'), { ms: 1 })).rejects.toMatchObject(need);
+  const echo = await served.tool('mcp__a__echo');
+  expect(await run(echo, { say: 'x' })).toMatchObject({ success: true });
+  const untrusted = { settings: { approval_policy: 'untrusted' as const } };
+  await expect(run(echo, { say: 'x' }, untrusted)).rejects.toMatchObject({ need: { kind: 'mcp' } });
+  expect(await run(echo, { say: 'x' }, { ...untrusted, approved: true })).toMatchObject({ success: true });
+  // Where the sandbox lets nothing be changed, so does each that may change something.
+  const settings = { sandbox_mode: 'read-only' as const };
+  await expect(run(echo, { say: 'x' }, { settings })).rejects.toMatchObject({ need: { kind: 'mcp' } });
+  const reading = started({ a: small('good', { tools_read_only: ['echo'] }) });
+  expect(await run(await reading.tool('mcp__a__echo'), { say: 'x' }, { settings })).toMatchObject({
+    success: true,
+  });
+});

@@ -1,0 +1,265 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { applyPatch } from '../../../activities/tools/apply-patch.ts';
+import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
+import { shell } from '../../../activities/tools/shell.ts';
+import { type AgentSettings, CadreError, type ToolPolicy } from '../../../protocol/index.ts';
+import { contextIn } from './tool-context.ts';
+
+let folder: string;
+let outside: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cadre-patch-'));
+  // Not below /tmp, which commands may write to.
+  outside = mkdtempSync('/var/tmp/cadre-outside-');
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+  rmSync(outside, { recursive: true, force: true });
+});
+
+const put = (path: string, content: string | Buffer = 'a\nold\nb\n') =>
+  writeFileSync(join(folder, path), content);
+const got = (path: string) => readFileSync(join(folder, path), 'utf8');
+const update = (path: string, from = 'old', to = 'new') => [
+  `*** Update File: ${path}`,
+  '@@',
+  `-${from}`,
+  `+${to}`,
+];
+const run = (
+  lines: readonly string[],
+  options: { settings?: Partial<AgentSettings>; approved?: boolean } = {},
+) =>
+  applyPatch.run(
+    applyPatch.parameters.parse({ input: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }),
+    contextIn(folder, options),
+  );
+async function refused(...args: Parameters<typeof run>): Promise<CadreError> {
+  const error = await run(...args).catch((error: unknown) => error);
+  if (!(error instanceof CadreError)) throw new Error(`not refused: ${JSON.stringify(error)}`);
+  return error;
+}
+async function asked(...args: Parameters<typeof run>): Promise<ApprovalNeeded> {
+  const error = await refused(...args);
+  if (!(error instanceof ApprovalNeeded)) throw error;
+  return error;
+}
+/** Nothing of the way there is left behind. */
+const names = (path = folder) => readdirSync(path).sort();
+
+test('files are added, changed, moved and deleted in one go', async () => {
+  put('a.txt');
+  put('move.txt');
+  put('gone.txt');
+  chmodSync(join(folder, 'a.txt'), 0o750);
+  chmodSync(join(folder, 'move.txt'), 0o755);
+  const answer = await run([
+    '*** Add File: deep/er/new.txt',
+    '+one',
+    '+two',
+    ...update('a.txt'),
+    '*** Update File: move.txt',
+    '*** Move to: deep/moved.sh',
+    '@@',
+    '-old',
+    '+new',
+    '*** Delete File: gone.txt',
+  ]);
+  expect(answer).toBe(
+    'Applied:\nA deep/er/new.txt (+2)\nM a.txt (+1 -1)\nR move.txt -> deep/moved.sh (+1 -1)\nD gone.txt',
+  );
+  expect([got('deep/er/new.txt'), got('a.txt'), got('deep/moved.sh')]).toEqual([
+    'one\ntwo\n',
+    'a\nnew\nb\n',
+    'a\nnew\nb\n',
+  ]);
+  const mode = (path: string) => statSync(join(folder, path)).mode & 0o777;
+  expect([mode('a.txt'), mode('deep/moved.sh')]).toEqual([0o750, 0o755]);
+  expect(names()).toEqual(['a.txt', 'deep']);
+  expect(names(join(folder, 'deep'))).toEqual(['er', 'moved.sh']);
+});
+
+test('changes of one file build on each other, also a deletion with a new file in its place', async () => {
+  put('a.txt');
+  put('b.txt');
+  await run([
+    ...update('a.txt', 'old', 'newer'),
+    ...update('a.txt', 'newer', 'newest'),
+    '*** Delete File: b.txt',
+    '*** Add File: b.txt',
+    '+fresh',
+    '*** Add File: c.txt',
+    '*** Delete File: c.txt',
+  ]);
+  expect([got('a.txt'), got('b.txt')]).toEqual(['a\nnewest\nb\n', 'fresh\n']);
+  expect(names()).toEqual(['a.txt', 'b.txt']);
+});
+
+describe('when one change does not fit, nothing is changed in any file', () => {
+  test.each<[string, string[], RegExp]>([
+    ['a hunk that fits nowhere', update('b.txt', 'nowhere'), /The hunk for b\.txt .* no line "nowhere"/],
+    ['a file that is not there', update('none.txt'), /none\.txt does not exist/],
+    ['a deletion of what is not there', ['*** Delete File: none.txt'], /none\.txt does not exist/],
+    ['a new file where one is', ['*** Add File: b.txt', '+x'], /b\.txt is there already/],
+    ['a move to where one is', ['*** Update File: b.txt', '*** Move to: bin'], /bin is there already/],
+    ['a folder', update('dir'), /dir is a folder/],
+    ['a deletion of a folder', ['*** Delete File: dir'], /dir is a folder/],
+    [
+      'a path through a file',
+      ['*** Add File: b.txt/x', '+x'],
+      /leads through something that is not a folder/,
+    ],
+    ['what is no UTF-8', update('latin'), /latin is no UTF-8 text/],
+    ['what has NUL bytes', update('bin'), /bin is no UTF-8 text/],
+    ['a pipe', update('pipe'), /no ordinary file/],
+    ['a link to nothing', ['*** Add File: lost', '+x'], /lost is a link to what is not there/],
+    ['too large a file', update('large'), /large is too large to be patched: 10,?000,?001 bytes/],
+  ])('%s', async (_, change, reason) => {
+    put('a.txt');
+    put('b.txt');
+    put('latin', Buffer.from([0x61, 0xe9, 0x0a]));
+    put('bin', 'a\0b\n');
+    put('large', Buffer.alloc(10_000_001, 'x'));
+    mkdirSync(join(folder, 'dir'));
+    symlinkSync('nothing', join(folder, 'lost'));
+    execFileSync('/bin/sh', ['-c', `mkfifo '${join(folder, 'pipe')}'`]);
+    const before = names();
+    const error = await refused([...update('a.txt'), '*** Add File: sub/new.txt', '+x', ...change]);
+    expect(error.message).toMatch(reason);
+    expect(got('a.txt')).toBe('a\nold\nb\n');
+    expect(names()).toEqual(before);
+  });
+});
+
+test('what goes need not be text', async () => {
+  put('image.png', Buffer.from([0x89, 0, 0xff]));
+  expect(await run(['*** Delete File: image.png'])).toContain('D image.png');
+  expect(names()).toEqual([]);
+});
+
+test('a broken patch, and one that is too long, are refused', async () => {
+  expect((await refused(['*** What: x'])).code).toBe('invalid_arguments');
+  expect((await refused(['*** Add File: a', `+${'x'.repeat(1_000_001)}`])).message).toMatch(
+    /longer than 1000000 bytes/,
+  );
+  expect(names()).toEqual([]);
+});
+
+test('CRLF, a byte order mark and a missing last newline stay', async () => {
+  put('a.txt', '\ufeffa\r\nold\r\nb');
+  await run(update('a.txt'));
+  expect(got('a.txt')).toBe('\ufeffa\r\nnew\r\nb');
+});
+
+describe('a person is asked before anything is written', () => {
+  test.each<[string, () => string]>([
+    ['outside', () => `${outside}/x.txt`],
+    ['by ..', () => `../../var/tmp/${outside.split('/').at(-1)}/x.txt`],
+    ['through a link to a folder', () => 'out/x.txt'],
+    ['through a link to a file', () => 'link.txt'],
+    ['a hook of git', () => '.git/hooks/pre-commit'],
+    ['a role that is not there yet', () => '.claude/agents/x.md'],
+    ['the configuration of a folder within', () => 'sub/.cadre/config.toml'],
+  ])('%s', async (_, path) => {
+    mkdirSync(join(folder, '.git/hooks'), { recursive: true });
+    symlinkSync(outside, join(folder, 'out'));
+    writeFileSync(join(outside, 'file.txt'), 'mine\n');
+    symlinkSync(join(outside, 'file.txt'), join(folder, 'link.txt'));
+    put('a.txt');
+    const change =
+      path() === 'link.txt' ? update('link.txt', 'mine', 'theirs') : [`*** Add File: ${path()}`, '+theirs'];
+    const error = await asked([...update('a.txt'), ...change]);
+    expect(error.need).toMatchObject({ kind: 'patch', reason: expect.stringContaining('outside') });
+    expect(error.need.summary).not.toContain('a.txt');
+    expect(got('a.txt')).toBe('a\nold\nb\n');
+    expect(names(outside)).toEqual(['file.txt']);
+    expect(readFileSync(join(outside, 'file.txt'), 'utf8')).toBe('mine\n');
+    // Allowed, it is done whole.
+    await run([...update('a.txt'), ...change], { approved: true });
+    expect(got('a.txt')).toBe('a\nnew\nb\n');
+    expect(readFileSync(join(folder, path().startsWith('/') ? 'link.txt' : path()), 'utf8')).toMatch(
+      /mine|theirs/,
+    );
+  });
+
+  test('for anything where the sandbox is read-only or the policy untrusted, for nothing where it is off', async () => {
+    put('a.txt');
+    const change = update('a.txt');
+    expect((await asked(change, { settings: { sandbox_mode: 'read-only' } })).message).toContain('read-only');
+    expect((await asked(change, { settings: { approval_policy: 'untrusted' } })).message).toContain(
+      'untrusted',
+    );
+    expect(got('a.txt')).toBe('a\nold\nb\n');
+    const free = { settings: { sandbox_mode: 'danger-full-access' } as const };
+    await run([`*** Add File: ${outside}/x.txt`, '+x'], free);
+    expect(names(outside)).toEqual(['x.txt']);
+  });
+
+  test('files of another sandbox mode, or others, are another question; the same ones the same', async () => {
+    put('a.txt');
+    const key = async (lines: string[], settings: Partial<AgentSettings> = {}) =>
+      (await asked(lines, { settings })).need.key;
+    const x = [`*** Add File: ${outside}/x`, '+1'];
+    const y = [`*** Add File: ${outside}/y`, '+1'];
+    expect(await key([...x, ...y])).toBe(await key([...y, ...x, ...update('a.txt')]));
+    expect(await key(x)).not.toBe(await key(y));
+    expect(await key(x)).not.toBe(await key(x, { sandbox_mode: 'read-only' }));
+  });
+});
+
+test('CADRE_HOME is never written to without a person, wherever it lies', async () => {
+  mkdirSync(join(folder, '.state'));
+  expect((await asked(['*** Add File: .state/x', '+x'])).need.summary).toContain('.state/x');
+});
+
+test('a second name of a file, outside, keeps the old content', async () => {
+  writeFileSync(join(outside, 'mine.txt'), 'a\nold\nb\n');
+  try {
+    linkSync(join(outside, 'mine.txt'), join(folder, 'a.txt'));
+  } catch {
+    // The two lie on different disks here.
+    return;
+  }
+  await run(update('a.txt'));
+  expect(got('a.txt')).toBe('a\nnew\nb\n');
+  expect(readFileSync(join(outside, 'mine.txt'), 'utf8')).toBe('a\nold\nb\n');
+});
+
+test('a command that only calls apply_patch is the tool, within the same bounds', async () => {
+  put('a.txt');
+  const input = ['*** Begin Patch', ...update('a.txt'), '*** End Patch'].join('\n');
+  const call = (settings: Partial<AgentSettings> = {}, command = `apply_patch <<'EOF'\n${input}\nEOF`) =>
+    shell.run(shell.parameters.parse({ command }), contextIn(folder, { settings }));
+  const policy = (tool_policy: Partial<ToolPolicy>) => ({
+    tool_policy: { allow: [], deny: [], ...tool_policy },
+  });
+  await expect(call(policy({ deny: ['apply_patch'] }))).rejects.toMatchObject({ code: 'tool_not_allowed' });
+  await expect(call(policy({ read_only: true }))).rejects.toMatchObject({ code: 'tool_not_allowed' });
+  await expect(call({ sandbox_mode: 'read-only' })).rejects.toBeInstanceOf(ApprovalNeeded);
+  expect(got('a.txt')).toBe('a\nold\nb\n');
+  expect(await call()).toBe('Applied:\nM a.txt (+1 -1)');
+  expect(got('a.txt')).toBe('a\nnew\nb\n');
+});
+
+test('its summary names the files', () => {
+  expect(applyPatch.summary({ input: update('a b.txt').concat('*** Delete File: c').join('\n') })).toBe(
+    'a b.txt, c',
+  );
+  expect(existsSync(join(folder, 'c'))).toBe(false);
+});
