@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { Approval } from '../../protocol/index.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { CadreHome, type Running } from './cadre-home.ts';
@@ -12,16 +12,15 @@ vi.setConfig({ testTimeout: 180_000 });
 const home = new CadreHome();
 const rules = join(home.home, 'rules.json');
 /** What the model of a session runs, one after the other. */
-let commands: string[] = [];
+let commands: (string | object)[] = [];
 let model: ModelServer;
 
 beforeAll(async () => {
   model = await startModelServer(
     ({ answers }) => {
       const command = commands[answers];
-      return command === undefined
-        ? { text: 'done' }
-        : { calls: [{ name: 'shell', arguments: { command } }] };
+      if (command === undefined) return { text: 'done' };
+      return { calls: [{ name: 'shell', arguments: typeof command === 'string' ? { command } : command }] };
     },
     { models: ['small'] },
   );
@@ -35,7 +34,7 @@ const UNTRUSTED = ['-c', 'model=small', '-c', 'approval_policy=untrusted'];
 const options = (cwd: string) => ({ cwd, env: { OPENAI_BASE_URL: model.url } });
 const sessionOf = async (running: Running) => (await running.says(/session (a\w{12})/))[1] ?? '';
 /** Runs a session that can ask nobody; which of its commands did what they were for. */
-async function runAlone(cwd: string, run: string[], ...more: string[]) {
+async function runAlone(cwd: string, run: (string | object)[], ...more: string[]) {
   commands = run;
   const seen = model.requests.length;
   const ended = await home.run(['run', 'go', '--non-interactive', ...UNTRUSTED, ...more], options(cwd));
@@ -140,4 +139,42 @@ test('rules of the configuration hold on the words of a command; those of a clon
   const { error, code } = await fails(home, ['config', '-c', 'approvals.allow=["a", "b; c"]'], { cwd });
   expect(code).toBe(2);
   expect(error.message).toMatch(/approvals\.allow\.1: no rule: it is more than one command/);
+});
+
+test('a model asks to leave the sandbox: a person reads why, and by --always the same is allowed later, and nothing else', async () => {
+  const cwd = home.newFolder('escalation');
+  const outside = mkdtempSync('/var/tmp/cadre-escalation-');
+  onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
+  const made = join(outside, 'made');
+  const command = `touch ${made}`;
+  const escalated = {
+    command,
+    sandbox_permissions: 'require_escalated',
+    justification: 'the cache lies there',
+  };
+  const args = ['run', 'go', '-c', 'model=small'];
+  commands = [command, escalated];
+  const run = home.start(args, { ...options(cwd), terminal: true });
+  const id = await sessionOf(run);
+  await run.says(
+    /why: it asks to run outside the sandbox, where nothing would contain it: the cache lies there/,
+  );
+  expect(existsSync(made)).toBe(false);
+  const { saved } = await home.json<{ saved: object }>(['approve', `${id}#p1`, '--always']);
+  expect(saved).toMatchObject({ rule: { command, folder: cwd, outside_sandbox: true } });
+  expect((await run.ended).code).toBe(0);
+  expect(existsSync(made)).toBe(true);
+
+  const alone = async (each: object, ...more: string[]) => {
+    rmSync(made, { force: true });
+    commands = [each];
+    await home.run([...args, '--non-interactive', ...more], options(cwd));
+    return existsSync(made);
+  };
+  expect(await alone(escalated)).toBe(true);
+  expect(await alone({ command })).toBe(false);
+  expect(await alone({ ...escalated, command: `touch ${made} ${made}` })).toBe(false);
+  expect(await alone(escalated, '--agent', 'explorer')).toBe(false);
+  rmSync(rules);
+  expect(await alone(escalated, '-a', 'never')).toBe(false);
 });

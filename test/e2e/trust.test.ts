@@ -122,6 +122,7 @@ test('trusted, the same repository is obeyed, until it is trusted no longer or i
   expect(trusted.stdout).toMatch(/sandbox_mode +"danger-full-access"/);
   const obeying = await run();
   expect(obeying.obeyed, obeying.stderr).toBe(true);
+  expect(existsSync(started), obeying.stderr).toBe(true);
   expect(obeying.stderr).not.toMatch(/ignored/);
 
   // The sandbox is as open as it says, and the keys of the environment lie as bare.
