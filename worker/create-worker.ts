@@ -21,6 +21,7 @@ import {
   requireServer,
 } from '../protocol/index.ts';
 import { Rollouts } from '../rollout/rollouts.ts';
+import { checkTools } from './own-tools.ts';
 import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
@@ -203,7 +204,7 @@ function activities(options: WorkerOptions, client: Client, { watcher }: Tracing
     }),
     writesRollouts: options.rollouts !== undefined,
     memory: options.memory,
-    tools: options.tools ?? [],
+    tools: checkTools(options.tools ?? []),
     maxCachedConversations: options.maxCachedConversations,
     watcher,
   });
