@@ -22,6 +22,7 @@ import {
   requireServer,
 } from '../protocol/index.ts';
 import { Rollouts } from '../rollout/rollouts.ts';
+import { checkTools } from './own-tools.ts';
 import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
@@ -209,7 +210,7 @@ function activities(options: WorkerOptions, client: Client, { watcher }: Tracing
     }),
     writesRollouts: options.rollouts !== undefined,
     memory: options.memory,
-    tools: options.tools ?? [],
+    tools: checkTools(options.tools ?? []),
     mcp,
     maxCachedConversations: options.maxCachedConversations,
     watcher,

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type ApprovalNeed, type ApprovalPolicy, CadreError } from '../../protocol/index.ts';
 
+/** Told by this, since a tool may come with another copy of Cadre than the worker that runs it. */
+const MARK = Symbol.for('cadre.ApprovalNeeded');
 /** What a person still reads; the rest is said to be missing. */
 const MOST_SHOWN = 4_000;
 /** Keys travel to the root and stay there. */
@@ -17,6 +19,7 @@ const MOST_KEY = 500;
  */
 export class ApprovalNeeded extends CadreError {
   readonly need: ApprovalNeed;
+  readonly [MARK] = true;
   readonly #subject: string;
 
   /**
@@ -40,6 +43,10 @@ export class ApprovalNeeded extends CadreError {
       ...(need.path === undefined ? {} : { path: need.path }),
       ...(need.rule === undefined ? {} : { rule: need.rule }),
     };
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && MARK in value;
   }
 
   /** Why a person is not even asked; undefined when one is. */

@@ -63,6 +63,8 @@ export interface Tool extends Omit<ToolSpec<z.ZodType>, 'timeoutMs' | 'summary' 
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
+/** 24 days: what a timer can hold. */
+const MOST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
  * Defines a tool: one definition yields its schema for the model, its activity and its documentation.
@@ -83,8 +85,20 @@ export function defineTool<P extends z.ZodType>(spec: ToolSpec<P>): Tool {
     description: spec.description,
     effects: spec.effects,
     parameters: spec.parameters,
-    timeoutMs: (args) => spec.timeoutMs?.(args as z.output<P>) ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs: (args) => timeoutOf(spec, args as z.output<P>),
     summary: (args) => spec.summary?.(args as z.output<P>) ?? '',
-    run: (args, context) => spec.run(args as z.output<P>, context),
+    // What is none is left as it is, for the check of the worker that gets it.
+    run:
+      typeof spec.run === 'function' ? (args, context) => spec.run(args as z.output<P>, context) : spec.run,
   };
+}
+
+/** Asked before the call runs, where nobody could tell the model of a mistake in it. */
+function timeoutOf<P extends z.ZodType>(spec: ToolSpec<P>, args: z.output<P>): number {
+  try {
+    const ms = spec.timeoutMs?.(args) ?? DEFAULT_TIMEOUT_MS;
+    return Number.isFinite(ms) && ms > 0 ? Math.min(Math.ceil(ms), MOST_TIMEOUT_MS) : DEFAULT_TIMEOUT_MS;
+  } catch {
+    return DEFAULT_TIMEOUT_MS;
+  }
 }

@@ -126,11 +126,7 @@ async function runTool(
   const context = contextOf(request, session, deps, AbortSignal.any([cancelled, timeout]));
   try {
     const result = await untilAborted(tool.run(parsed.value, context), context.signal);
-    return await shortened(
-      typeof result === 'string' ? { output: result, success: true } : result,
-      request,
-      deps,
-    );
+    return await shortened(resultOf(result, tool), request, deps);
   } catch (error) {
     if (cancelled.aborted) throw cancelled.reason ?? new CancelledFailure('the call was cancelled');
     if (timeout.aborted) {
@@ -202,6 +198,19 @@ function contextOf(
 function underHome(path: string, home: string | undefined): string {
   if (home === undefined || !(path === '~' || path.startsWith('~/'))) return path;
   return join(home, path.slice(1));
+}
+
+/** @throws CadreError for what a tool of a team's own may give back without knowing better */
+function resultOf(result: unknown, tool: Tool): ToolResult {
+  if (typeof result === 'string') return { output: result, success: true };
+  const { output, success } = (result ?? {}) as Partial<ToolResult>;
+  if (typeof output === 'string' && typeof success === 'boolean') return result as ToolResult;
+  const what = result === null ? 'null' : Array.isArray(result) ? 'a list' : typeof result;
+  throw new CadreError(
+    'tool_failed',
+    `${tool.name} ended, but gave back ${what} in place of a text or {output, success}: what it did is done, what it found is lost.`,
+    { hint: 'Its author can mend this; to the model it can say nothing as it is.' },
+  );
 }
 
 async function shortened(result: ToolResult, request: ToolRequest, deps: ToolDeps): Promise<ToolAnswer> {

@@ -1,8 +1,7 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, currentBuildCommand, type SessionId } from '../../protocol/index.ts';
 import type { Tool, WorkerVersion } from '../../worker/index.ts';
+import { replacedBy } from '../../worker/own-tools.ts';
 import { GRACE_MS } from '../../worker/types.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { withFolder } from '../config/mcp-servers.ts';
@@ -10,6 +9,7 @@ import { memoryFile } from '../config/memory.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
+import { loadTools } from '../load-tools.ts';
 import type { Output } from '../output.ts';
 import { nothingRuns } from '../serving/nothing-runs.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
@@ -36,7 +36,7 @@ export default async function worker(
   const { task_queue: named } = config.temporal;
   const version = versionOf(options, named);
   const duties = dutiesOf(options, named);
-  const tools = options.tools === undefined ? [] : await loadTools(options.tools);
+  const tools = options.tools === undefined ? [] : await toolsFor(options.tools, named);
   const place = await Workplace.open(invocation, config);
   const stop = new AbortController();
   const undo = onSignals(() => stop.abort());
@@ -103,6 +103,11 @@ async function serveQueue(
   const { queues } = serving;
   const what = `the queue${queues.length === 1 ? '' : 's'} ${queues.join(', ')}`;
   output.info(`Working for ${what} at ${place.link.client.address}; Ctrl-C stops it.`);
+  if (options.tools.length > 0) {
+    const replaced = replacedBy(options.tools);
+    const instead = replaced.length === 0 ? '' : `, in place of Cadre's own ${replaced.join(', ')}`;
+    output.info(`Tools of your own: ${options.tools.map(({ name }) => name).join(', ')}${instead}.`);
+  }
   if (version !== undefined) {
     const { deployment, buildId } = version;
     output.info(
@@ -114,6 +119,18 @@ async function serveQueue(
   await Promise.race([stopped, serving.done]);
   output.info(`Stopping: what runs gets ${graceMs / 1_000} s to finish.`);
   await serving.stop();
+}
+
+/** @throws CadreError `usage` without a queue: a local session is also served by the command that starts it, without them */
+async function toolsFor(file: string, queue: string | undefined): Promise<Tool[]> {
+  if (queue !== undefined) return loadTools(file);
+  throw new CadreError(
+    'usage',
+    '--tools belongs to a worker with --queue: local sessions have no tools of your own.',
+    {
+      hint: `cadre worker --queue NAME --tools ${file}, and start sessions with cadre run --queue NAME`,
+    },
+  );
 }
 
 /** @throws CadreError `usage` for half a version, and for one without a queue: whoever serves local sessions has none */
@@ -158,30 +175,5 @@ async function tellMissingKeys(output: Output, place: Workplace, queues: readonl
   const keys = [...new Set(sealed.map((agent) => agent.missing_key))].join(', ');
   output.warn(
     `${sealed.length} open agents of ${first.queue}, such as ${first.agent_id}, are sealed with keys that are not here (${keys}): they wait for a worker that has them. Add them to what [encryption] of the configuration names.`,
-  );
-}
-
-/** @throws CadreError `usage` for a module that cannot be loaded or brings no tools */
-async function loadTools(path: string): Promise<Tool[]> {
-  let module: Record<string, unknown>;
-  try {
-    module = await import(pathToFileURL(resolve(path)).href);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CadreError('usage', `--tools ${path} cannot be loaded: ${reason}`, { cause: error });
-  }
-  const exported = [module.default, ...Object.values(module)].flat();
-  const tools = [...new Set(exported)].filter(isTool);
-  if (tools.length === 0) {
-    throw new CadreError('usage', `--tools ${path} exports no tools.`, {
-      hint: 'Export what defineTool of cadre/tools returns, each by a name or all in a default list.',
-    });
-  }
-  return tools;
-}
-
-function isTool(value: unknown): value is Tool {
-  return (
-    typeof value === 'object' && value !== null && 'run' in value && 'parameters' in value && 'name' in value
   );
 }

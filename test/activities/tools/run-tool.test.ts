@@ -354,3 +354,44 @@ test('heartbeats go on while a tool runs', async () => {
   );
   expect(beats).toBeGreaterThanOrEqual(3);
 });
+
+test.each([undefined, null, 7, ['a'], { output: 5, success: true }, { output: 'a' }, {}])(
+  'a tool that gives back %j is told to have said nothing, and what it did counts as done',
+  async (result) => {
+    const odd = defineTool({
+      name: 'odd',
+      description: 'Odd.',
+      effects: 'some',
+      parameters: z.strictObject({}),
+      run: async () => result as never,
+    });
+    const answer = await call({ name: 'odd', deps: { tools: [odd] } });
+    expect(answer.success).toBe(false);
+    expect(JSON.parse(answer.output).error).toMatchObject({
+      code: 'tool_failed',
+      message: expect.stringContaining('in place of a text or {output, success}'),
+    });
+  },
+);
+
+test('whatever a tool throws is told, and a time limit that is none is the usual one', async () => {
+  const throwing = defineTool({
+    name: 'throwing',
+    description: 'Throws.',
+    effects: 'some',
+    parameters: z.strictObject({}),
+    timeoutMs: () => Number.NaN,
+    run: () => {
+      throw 'a text';
+    },
+  });
+  expect(throwing.timeoutMs({})).toBe(120_000);
+  const { output } = await call({ name: 'throwing', deps: { tools: [throwing] } });
+  expect(output).toContain('throwing failed: a text');
+});
+
+test('an approval that another copy of Cadre asks for is one', () => {
+  const foreign = Object.assign(new Error('x'), { [Symbol.for('cadre.ApprovalNeeded')]: true });
+  expect(foreign instanceof ApprovalNeeded).toBe(true);
+  expect(new Error('x') instanceof ApprovalNeeded).toBe(false);
+});

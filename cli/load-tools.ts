@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CadreError } from '../protocol/index.ts';
+import type { Tool } from '../worker/index.ts';
+import { checkTools } from '../worker/own-tools.ts';
+
+/**
+ * A team's tools, from a module of theirs: what it exports that looks like a tool, and all that stands in a list that it
+ * exports by default.
+ *
+ * @throws CadreError `usage` for a module that cannot be loaded, or brings no tools, or some that cannot be used
+ */
+export async function loadTools(path: string): Promise<Tool[]> {
+  const module = await load(path);
+  const { default: main, ...named } = module;
+  const listed = Array.isArray(main) ? main : [main].filter(isToolLike);
+  const found = [...new Set([...listed, ...Object.values(named).filter(isToolLike)])];
+  if (found.length === 0) {
+    throw new CadreError('usage', `--tools ${path} exports no tools.`, {
+      hint: 'Export what defineTool of cadre/tools returns, each by a name or all in a default list.',
+    });
+  }
+  try {
+    return checkTools(found);
+  } catch (error) {
+    if (!(error instanceof CadreError)) throw error;
+    throw new CadreError('usage', `--tools ${path}: ${error.message}`, {
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      cause: error,
+    });
+  }
+}
+
+async function load(path: string): Promise<Record<string, unknown>> {
+  const file = resolve(path);
+  if (!existsSync(file)) throw new CadreError('usage', `--tools ${path}: there is no such file.`);
+  try {
+    return await import(pathToFileURL(file).href);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const hint = hintFor((error as NodeJS.ErrnoException | undefined)?.code, reason);
+    throw new CadreError('usage', `--tools ${path} cannot be loaded: ${reason}`, {
+      ...(hint === undefined ? {} : { hint }),
+      cause: error,
+    });
+  }
+}
+
+function hintFor(code: string | undefined, reason: string): string | undefined {
+  if (code === 'ERR_MODULE_NOT_FOUND') {
+    return /package '(cadre|zod)'/.test(reason)
+      ? 'Install both beside it: npm install cadre zod'
+      : 'Relative imports name the file with its ending: ./helper.ts';
+  }
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
+    return 'Node only takes types away: no enum, no namespace, no parameter properties; or compile it to JavaScript first.';
+  return undefined;
+}
+
+/** A spec that did not go through defineTool counts, too, so that it is told. */
+function isToolLike(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && 'run' in value && 'parameters' in value && 'name' in value
+  );
+}

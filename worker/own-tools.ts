@@ -1,0 +1,2 @@
+/** What the command line needs to take in a team's tools. */
+export { checkTools, replacedBy } from '../activities/tools/check-tools.ts';
