@@ -38,10 +38,12 @@ const ISOLATION: readonly string[] = [
   ...['--tmpfs', '/run'],
   ...PARTS_OF_RUN.flatMap((part) => ['--ro-bind-try', part, part]),
   ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net'],
-  ...['--die-with-parent', '--new-session'],
+  '--die-with-parent',
 ];
+/** Out of reach of a terminal of others. A command with one of its own stays with that: it can only type to itself. */
+const NEW_SESSION = '--new-session';
 /** What every call uses, to find out whether it works. */
-export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION];
+export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION, NEW_SESSION];
 
 export interface SandboxedCommand {
   mode: Exclude<SandboxMode, 'danger-full-access'>;
@@ -53,6 +55,8 @@ export interface SandboxedCommand {
   stateDir: string;
   environment: Readonly<Record<string, string>>;
   argv: readonly string[];
+  /** It runs on a terminal that was opened for it alone. */
+  hasTerminal?: boolean;
 }
 
 /** The command line that runs a command inside the sandbox; bubblewrap reports the inner process on descriptor 3. */
@@ -64,6 +68,7 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
     bubblewrap.program,
     ...(isAllWritable ? ['--bind', '/', '/'] : READ_ALL),
     ...ISOLATION,
+    ...(command.hasTerminal ? [] : [NEW_SESSION]),
     ...bubblewrap.privileges,
     ...roots.filter((root) => root !== '/').flatMap((root) => ['--bind', root, root]),
     ...socketFolders().flatMap((path) => ['--tmpfs', path]),
