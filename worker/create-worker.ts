@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import {
   DefaultLogger,
@@ -7,6 +8,7 @@ import {
   type WorkerOptions as SdkWorkerOptions,
   Worker,
 } from '@temporalio/worker';
+import { CommandSessions } from '../activities/commands/command-sessions.ts';
 import { createActivities } from '../activities/index.ts';
 import { dataConverter } from '../codec/index.ts';
 import {
@@ -15,12 +17,15 @@ import {
   DEFAULT_ADDRESS,
   DEFAULT_NAMESPACE,
   hostQueue,
+  localSessionOf,
   modelQueue,
   nobodyAt,
   noNamespace,
+  ownQueue,
   requireServer,
 } from '../protocol/index.ts';
 import { Rollouts } from '../rollout/rollouts.ts';
+import { keepCommands } from './command-keeper.ts';
 import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
 import { Sweeper } from './sweeper.ts';
@@ -93,7 +98,10 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
   const client = new Client({ connection, namespace, dataConverter: dataConverter(options.encryption) });
   // One set for all queues: what one call has read, the next one knows, wherever it comes from.
   const tracing = await startTracing(process.env, (line) => options.onLog?.(line));
-  const all = activities(options, client, tracing);
+  const commands = new CommandSessions();
+  // One that works for a local session is the only one that does.
+  const own = localSessionOf(queue) === undefined ? ownQueue(queue, randomUUID()) : undefined;
+  const all = activities(options, client, tracing, { commands, ownQueue: own });
   const usual = { connection, namespace, ...usualOptions(options), ...tracing.options };
   const polled: SdkWorkerOptions[] = [
     ...(agents ? agentQueues : []).map((taskQueue) => ({
@@ -109,19 +117,27 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
       taskQueue,
     })),
   ];
-  const workers = await createAll(polled).catch(async (error: unknown) => {
+  // Who only answers, or asks models, does not work for the queue.
+  const works = agents && !workflowsOnly;
+  const alone: SdkWorkerOptions[] =
+    own === undefined || !works ? [] : [{ ...usual, activities: heldHere(all), taskQueue: own }];
+  const workers = await createAll([...polled, ...alone]).catch(async (error: unknown) => {
     await tracing.stop();
     if (options.connection === undefined) await connection.close();
     throw translated(error, namespace);
   });
   const stopped = new AbortController();
   const sweeper = new Sweeper({ client, queue, log: (line) => options.onLog?.(`WARN ${line}`) });
-  // Who only answers, or asks models, does not work for the queue.
-  const sweeping = agents && !workflowsOnly ? sweeper.run(stopped.signal) : undefined;
+  const sweeping = works ? sweeper.run(stopped.signal) : undefined;
+  const keeping = works
+    ? keepCommands(client, commands, stopped.signal, (line) => options.onLog?.(line))
+    : undefined;
   const together = runTogether(workers);
   const done = together.done.finally(async () => {
     stopped.abort();
+    await commands.close();
     await sweeping;
+    await keeping;
     await tracing.stop();
     if (options.connection === undefined) await connection.close();
   });
@@ -134,6 +150,12 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
       await done;
     },
   };
+}
+
+/** What has to reach the worker that holds a command. */
+function heldHere(all: object): object {
+  const names = ['write_stdin', 'end_commands'];
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 }
 
 /** What holds for every queue. */
@@ -189,7 +211,12 @@ function versioning(version: WorkerVersion | undefined): Pick<SdkWorkerOptions, 
   };
 }
 
-function activities(options: WorkerOptions, client: Client, { watcher }: Tracing) {
+function activities(
+  options: WorkerOptions,
+  client: Client,
+  { watcher }: Tracing,
+  held: { commands: CommandSessions; ownQueue: string | undefined },
+) {
   return createActivities({
     client,
     readSession: readSession(client),
@@ -206,6 +233,7 @@ function activities(options: WorkerOptions, client: Client, { watcher }: Tracing
     tools: options.tools ?? [],
     maxCachedConversations: options.maxCachedConversations,
     watcher,
+    ...held,
   });
 }
 
