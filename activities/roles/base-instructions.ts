@@ -29,8 +29,8 @@ const TOOLS: readonly Saying[] = [
     of: [...READERS, 'shell'],
   },
   {
-    says: 'A command gets no input and ends with its call: nothing stays in the background.',
-    of: ['shell'],
+    says: 'A command of shell gets no input and ends with its call: nothing stays in the background. What takes long or has to be typed to goes by exec_command, and write_stdin looks at it again; end what you need no longer.',
+    of: ['shell', 'exec_command', 'write_stdin'],
   },
   {
     says: "A failed call tells what went wrong; change something before you try again. Long outputs are cut in the middle, so ask for the part you need. When a tool's outcome is said to be unknown, look at what is there before you repeat anything with effects.",
