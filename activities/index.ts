@@ -14,6 +14,7 @@ import {
 } from '../protocol/index.ts';
 import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentSettingsStore } from './agent-settings.ts';
+import { CommandSessions } from './commands/command-sessions.ts';
 import { findEnded } from './find-ended.ts';
 import { storeText } from './handles/handle-store.ts';
 import { createStoreOutputs } from './handles/store-outputs.ts';
@@ -59,6 +60,10 @@ export interface ActivityDeps {
   tools: readonly Tool[];
   /** Servers that bring further tools. */
   mcp?: McpPool | undefined;
+  /** The commands that go on between calls; whoever gives them ends them. */
+  commands?: CommandSessions;
+  /** The queue of this worker alone. */
+  ownQueue?: string | undefined;
   maxCachedConversations?: number | undefined;
   watcher?: ActivityWatcher | undefined;
 }
@@ -77,6 +82,7 @@ export function createActivities(deps: ActivityDeps) {
   const sessions = new CachedSessionStore(deps.readSession);
   const settings = new AgentSettingsStore(deps.readAgentSettings);
   const providers = new ModelProviders(deps.environment);
+  const commands = deps.commands ?? new CommandSessions();
   const rollouts = deps.writesRollouts ? deps.rollouts : undefined;
 
   const withSettings =
@@ -120,6 +126,8 @@ export function createActivities(deps: ActivityDeps) {
     remember: (agent, callId, output) => conversations.remember(agent, callId, output),
     stateDir: deps.stateDir,
     readTranscript: transcriptReader(deps.client, deps.rollouts),
+    commands,
+    ownQueue: deps.ownQueue,
     fallbackEnvironment: filterEnvironment(deps.environment, { exclude: deps.mcp?.keyVariables ?? [] }),
   };
   const toolActivities = createToolActivities(toolDeps);
@@ -147,6 +155,7 @@ export function createActivities(deps: ActivityDeps) {
     find_ended: findEnded(deps.client),
     store_outputs: createStoreOutputs(deps.stateDir),
     write_rollout: createWriteRollout(deps.client, rollouts),
+    end_commands: ({ agent_id }) => commands.endOf(agent_id),
     archive_agent: createArchiveAgent(deps.client, { ...deps, sessions }),
   };
   return {

@@ -80,6 +80,8 @@ export type PlannedCall =
       effects: ToolEffects;
       timeout_ms: number;
       summary: string;
+      /** It is for a command that goes on between calls, and runs where that is held. */
+      command_session?: number;
     }
   /** An operation on the tree: the workflow does it; the arguments are already checked by the dialect. */
   | { kind: 'operation'; call_id: string; name: string; arguments: unknown; summary: string }
@@ -114,10 +116,17 @@ export interface ToolAnswer {
   handle?: string;
   /** `update_plan` only. */
   plan?: { plan: PlanStep[]; explanation?: string };
+  /** A command that goes on, or has ended; `queue` is where its worker is found, if not on that of the agent. */
+  command_session?: { id: number; open: boolean; queue?: string };
   /** Nothing was done: a person has to allow it first. The workflow asks, and calls again with `approved`. */
   needs_approval?: ApprovalNeed;
   /** A refusal that would have needed an approval: the run's exit code depends on it. */
   approval_missing?: boolean;
+}
+
+/** Ends the commands of an agent that go on between calls, on the worker that this gets to. */
+export interface EndCommandsRequest {
+  agent_id: AgentId;
 }
 
 /** Asks what a role is before an agent of it is started. */
@@ -211,4 +220,5 @@ export interface CoreActivities {
   store_outputs(request: StoreRequest): Promise<StoreAnswer>;
   archive_agent(request: ArchiveRequest): Promise<ArchiveAnswer>;
   write_rollout(request: RolloutRequest): Promise<RolloutAnswer>;
+  end_commands(request: EndCommandsRequest): Promise<void>;
 }

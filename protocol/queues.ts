@@ -4,7 +4,8 @@ import type { SessionId } from './ids.ts';
 /**
  * Names of task queues. A queue `Q` is served by workers that are alike. `Q@HOST` is what those of them poll that run on
  * one host: for sessions that live there whole. `Q.models/PROVIDER` takes the model calls of both, where a session hands
- * them out, so that a provider is asked no more often than it bears, by however many workers.
+ * them out, so that a provider is asked no more often than it bears, by however many workers. `Q.commands/WORKER` is polled
+ * by one worker alone: for commands that it holds.
  */
 const HOST = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/;
 const OF_HOST = /^(.+)@([^@]*)$/;
@@ -45,6 +46,11 @@ export function hostQueue(queue: string, host: string): string {
 /** The queue of the model calls to a provider, for all sessions of `queue`, also those that live on a host. */
 export function modelQueue(queue: string, provider: string): string {
   return `${partsOf(queue).base}.models/${provider}`;
+}
+
+/** What one worker of a queue polls alone: calls for commands that it holds. */
+export function ownQueue(queue: string, worker: string): string {
+  return `${partsOf(queue).base}.commands/${worker}`;
 }
 
 /** The worker that a queue waits for which nobody serves. */

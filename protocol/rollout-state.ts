@@ -54,6 +54,7 @@ export const rolloutStateSchema = z.looseObject({
     seen: z.array(text),
     taken: z.array(z.tuple([text, text])),
   }),
+  commands: z.array(z.looseObject({ id: z.int(), title: text, queue: text.optional() })).optional(),
   children: z.looseObject({
     known: z.array(knownAgent),
     counters: z.record(text, z.int()),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import {
   DefaultLogger,
@@ -7,6 +8,7 @@ import {
   type WorkerOptions as SdkWorkerOptions,
   Worker,
 } from '@temporalio/worker';
+import { CommandSessions } from '../activities/commands/command-sessions.ts';
 import { createActivities } from '../activities/index.ts';
 import { McpPool } from '../activities/mcp/pool.ts';
 import { dataConverter } from '../codec/index.ts';
@@ -16,12 +18,15 @@ import {
   DEFAULT_ADDRESS,
   DEFAULT_NAMESPACE,
   hostQueue,
+  localSessionOf,
   modelQueue,
   nobodyAt,
   noNamespace,
+  ownQueue,
   requireServer,
 } from '../protocol/index.ts';
 import { Rollouts } from '../rollout/rollouts.ts';
+import { keepCommands } from './command-keeper.ts';
 import { checkTools } from './own-tools.ts';
 import { runTogether } from './run-together.ts';
 import { readAgentSettings, readSession } from './session-query.ts';
@@ -99,7 +104,10 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     servers: options.mcpServers,
     environment: options.environment ?? process.env,
   });
-  const all = activities(options, client, tracing, mcp);
+  const commands = new CommandSessions();
+  // One that works for a local session is the only one that does.
+  const own = localSessionOf(queue) === undefined ? ownQueue(queue, randomUUID()) : undefined;
+  const all = activities(options, client, tracing, { mcp, commands, ownQueue: own });
   const usual = { connection, namespace, ...usualOptions(options), ...tracing.options };
   const polled: SdkWorkerOptions[] = [
     ...(agents ? agentQueues : []).map((taskQueue) => ({
@@ -115,20 +123,28 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
       taskQueue,
     })),
   ];
-  const workers = await createAll(polled).catch(async (error: unknown) => {
+  // Who only answers, or asks models, does not work for the queue.
+  const works = agents && !workflowsOnly;
+  const alone: SdkWorkerOptions[] =
+    own === undefined || !works ? [] : [{ ...usual, activities: heldHere(all), taskQueue: own }];
+  const workers = await createAll([...polled, ...alone]).catch(async (error: unknown) => {
     await tracing.stop();
     if (options.connection === undefined) await connection.close();
     throw translated(error, namespace);
   });
   const stopped = new AbortController();
   const sweeper = new Sweeper({ client, queue, log: (line) => options.onLog?.(`WARN ${line}`) });
-  // Who only answers, or asks models, does not work for the queue.
-  const sweeping = agents && !workflowsOnly ? sweeper.run(stopped.signal) : undefined;
+  const sweeping = works ? sweeper.run(stopped.signal) : undefined;
+  const keeping = works
+    ? keepCommands(client, commands, stopped.signal, (line) => options.onLog?.(line))
+    : undefined;
   const together = runTogether(workers);
   const done = together.done.finally(async () => {
     stopped.abort();
     await mcp.close();
+    await commands.close();
     await sweeping;
+    await keeping;
     await tracing.stop();
     if (options.connection === undefined) await connection.close();
   });
@@ -141,6 +157,12 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
       await done;
     },
   };
+}
+
+/** What has to reach the worker that holds a command. */
+function heldHere(all: object): object {
+  const names = ['write_stdin', 'end_commands'];
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 }
 
 /** What holds for every queue. */
@@ -196,7 +218,12 @@ function versioning(version: WorkerVersion | undefined): Pick<SdkWorkerOptions, 
   };
 }
 
-function activities(options: WorkerOptions, client: Client, { watcher }: Tracing, mcp: McpPool) {
+function activities(
+  options: WorkerOptions,
+  client: Client,
+  { watcher }: Tracing,
+  held: { mcp: McpPool; commands: CommandSessions; ownQueue: string | undefined },
+) {
   return createActivities({
     client,
     readSession: readSession(client),
@@ -211,9 +238,9 @@ function activities(options: WorkerOptions, client: Client, { watcher }: Tracing
     writesRollouts: options.rollouts !== undefined,
     memory: options.memory,
     tools: checkTools(options.tools ?? []),
-    mcp,
     maxCachedConversations: options.maxCachedConversations,
     watcher,
+    ...held,
   });
 }
 

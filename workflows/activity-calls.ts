@@ -9,11 +9,13 @@ import {
 import { counted } from '../protocol/counted.ts';
 import { ERROR_CODES } from '../protocol/errors.ts';
 import type {
+  AgentId,
   AgentSettings,
   ArchiveAnswer,
   ArchiveRequest,
   ClosedAgentAnswer,
   ClosedAgentRequest,
+  EndCommandsRequest,
   EndedAnswer,
   EndedRequest,
   ErrorBody,
@@ -42,6 +44,8 @@ import type {
 import { MODEL_RETRY_FIRST_MS, MODEL_RETRY_MOST_MS, modelRetryWaitMs } from '../protocol/model-retry.ts';
 import { modelQueue } from '../protocol/queues.ts';
 
+/** A worker that takes no call for so long is gone: others do not take what is for it. */
+const TAKEN_TIMEOUT = '15 seconds';
 /** A worker beats every 250 ms; one that is silent this long is taken for dead. */
 const HEARTBEAT_TIMEOUT = '15 seconds';
 /** The longest a single model call may take. */
@@ -78,12 +82,18 @@ export function callModel(
   });
 }
 
-/** One call of a tool: at most once where it has effects, tried again where it only reads. */
+/**
+ * One call of a tool: at most once where it has effects, tried again where it only reads.
+ *
+ * @param queue that of the one worker which can do it; undefined where any of the agent's can
+ */
 export function callTool(
   request: Wire<ToolRequest>,
   plan: Extract<PlannedCall, { kind: 'activity' }>,
+  queue?: string,
 ): Promise<ToolAnswer> {
   return scheduleActivity<ToolAnswer>(plan.name, [request], {
+    ...(queue === undefined ? {} : { taskQueue: queue, scheduleToStartTimeout: TAKEN_TIMEOUT }),
     startToCloseTimeout: plan.timeout_ms,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -182,6 +192,17 @@ export function archiveAgent(request: ArchiveRequest): Promise<ArchiveAnswer> {
   });
 }
 
+/** Ends what an agent has left running on a worker; one that is gone has ended it already. */
+export function endCommands(agent_id: AgentId, queue: string | undefined): Promise<void> {
+  return scheduleActivity<void>('end_commands', [{ agent_id } satisfies EndCommandsRequest], {
+    ...(queue === undefined ? {} : { taskQueue: queue }),
+    scheduleToStartTimeout: '5 seconds',
+    startToCloseTimeout: '10 seconds',
+    retry: { maximumAttempts: 1 },
+    summary: `end the commands of ${agent_id}`,
+  });
+}
+
 export function terminateAgents(request: TerminateRequest): Promise<TerminateAnswer> {
   return scheduleActivity<TerminateAnswer>('terminate_agents', [request], {
     startToCloseTimeout: '1 minute',
@@ -205,13 +226,16 @@ const WORKER_SHUTDOWN = 'WorkerShutdown';
 export type ActivityProblem =
   | { kind: 'cancelled' }
   /** Its worker died, was shut down, or took too long: nobody knows how far it came. */
-  | { kind: 'lost'; message: string }
+  | { kind: 'lost'; message: string; neverBegan?: true }
   | { kind: 'failed'; code: ErrorCode; message: string };
 
 export function problemOf(error: unknown): ActivityProblem {
   if (isCancellation(error)) return { kind: 'cancelled' };
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  if (cause instanceof TimeoutFailure) return { kind: 'lost', message: cause.message };
+  if (cause instanceof TimeoutFailure) {
+    const neverBegan = cause.timeoutType === 'SCHEDULE_TO_START';
+    return { kind: 'lost', message: cause.message, ...(neverBegan ? { neverBegan } : {}) };
+  }
   if (cause instanceof ApplicationFailure && cause.type === WORKER_SHUTDOWN) {
     return { kind: 'lost', message: 'its worker was shut down' };
   }

@@ -31,6 +31,7 @@ import { Conversation } from './conversation.ts';
 import { EventLog } from './event-log.ts';
 import { Inbox } from './inbox.ts';
 import { Mailbox } from './mailbox.ts';
+import { OpenCommands } from './open-commands.ts';
 import type { Order } from './order.ts';
 import { Outbox } from './outbox.ts';
 import { Outcomes } from './outcomes.ts';
@@ -68,6 +69,8 @@ export class AgentState {
   readonly children: Children;
   /** What its sub-agents have answered, and are to answer. */
   readonly mailbox: Mailbox;
+  /** What it has left running between calls. */
+  readonly commands: OpenCommands;
   readonly events: EventLog;
   readonly standing: Standing;
   /** At the root only. */
@@ -132,6 +135,7 @@ export class AgentState {
     this.inbox = new Inbox(carry?.inbox);
     this.children = new Children(carry?.children, identity.parent_id !== undefined);
     this.mailbox = new Mailbox(carry?.mailbox);
+    this.commands = new OpenCommands(carry?.commands);
     this.events = new EventLog(identity.agent_id, identity.session_id, carry?.events);
     this.standing = new Standing(Date.now(), carry?.standing);
     this.verdicts = new Requests(carry?.verdicts);
@@ -157,6 +161,7 @@ export class AgentState {
     this.orders.splice(0);
     this.operations.giveUp();
     this.mailbox.giveUp(now);
+    this.commands.clear();
     // What had its output by then has it; the others are left without.
     this.conversation.append(...(this.step?.outputs ?? []));
     this.step = undefined;
@@ -319,6 +324,7 @@ export class AgentState {
       counters: this.#counters,
       ...(this.step === undefined ? {} : { step: this.step.carry }),
       ...(this.mailbox.isEmpty ? {} : { mailbox: this.mailbox.carry }),
+      ...(this.commands.isEmpty ? {} : { commands: this.commands.carry }),
       ...(this.#resumedAt === undefined ? {} : { resumed_at: this.#resumedAt }),
       ...(this.tree === undefined ? {} : { tree: this.tree.carry }),
     };

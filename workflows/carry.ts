@@ -4,6 +4,7 @@ import type { ConversationCarry } from './conversation.ts';
 import type { EventLogCarry } from './event-log.ts';
 import type { InboxCarry } from './inbox.ts';
 import type { MailboxCarry } from './mailbox.ts';
+import type { OpenCommandsCarry } from './open-commands.ts';
 import type { Order } from './order.ts';
 import type { OutcomesCarry } from './outcomes.ts';
 import type { SessionTreeCarry } from './session-tree.ts';
@@ -20,6 +21,8 @@ export interface AgentCarry {
   tree?: SessionTreeCarry;
   /** Absent where it has none. */
   mailbox?: MailboxCarry;
+  /** Absent where it has none. */
+  commands?: OpenCommandsCarry;
   /** Tool calls that go on waiting. */
   step?: StepCarry;
   orders: Order[];

@@ -1,7 +1,7 @@
 import { allHandlersFinished, condition } from '@temporalio/workflow';
 import type { AgentId, AgentResult, NotClosed, Usage } from '../protocol/index.ts';
 import { addUsage } from '../protocol/usage.ts';
-import { bodyOf, writeRollout } from './activity-calls.ts';
+import { bodyOf, endCommands, writeRollout } from './activity-calls.ts';
 import type { AgentState } from './agent-state.ts';
 import { closeAgent, notClosed } from './operations/close.ts';
 
@@ -20,7 +20,9 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
     await condition(() => !sideWork.busy, SIDE_WORK_MS, { summary: 'what runs beside it ends' });
   agent.children.closeAlong();
   const how = { reason: reason.startsWith(ALONG) ? reason : `${ALONG}${reason}`, keepStatus };
+  const commandsEnd = endAllCommands(agent);
   const below = await Promise.all(agent.children.open.map((child) => closeAgent(agent, child.id, how)));
+  if (commandsEnd !== undefined) await commandsEnd;
   const closed: AgentId[] = [...below.flatMap((child) => child.closed), agent.id];
   const left = below.flatMap((child) => child.not_closed ?? []);
   for (const { agent_id, error } of left) notClosed(agent, agent_id, error.message);
@@ -43,6 +45,14 @@ export async function closeSelf(agent: AgentState): Promise<AgentResult> {
   agent.operations.giveUp();
   if (agent.session?.rollout === true) await leaveRollout(agent);
   return resultOf(agent, closed, left);
+}
+
+/** Undefined where there are none. What cannot be reached is ended by its worker, or was with it. */
+function endAllCommands({ id, commands }: AgentState): Promise<unknown> | undefined {
+  if (commands.isEmpty) return undefined;
+  const { queues } = commands;
+  commands.clear();
+  return Promise.all(queues.map((queue) => endCommands(id, queue).catch(() => {})));
 }
 
 /** The last thing that a session does: all that is below has closed, and answers questions all the same. */

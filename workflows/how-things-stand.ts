@@ -8,6 +8,7 @@ const HANDLES_SHOWN = 50;
 const APPROVALS_SHOWN = 50;
 const INPUTS_SHOWN = 20;
 const MAIL_SHOWN = 50;
+const COMMANDS_SHOWN = 50;
 /** Of JSON, for one line. */
 const LINE_BYTES = 300;
 
@@ -24,6 +25,7 @@ export function howThingsStand(agent: AgentState, replaced: readonly Item[]): st
     'How things stand now:',
     ...listed('Plan', plan),
     ...listed('Open sub-agents', openAgents(agent)),
+    ...listedIfAny('Commands that go on (write_stdin)', commands(agent), COMMANDS_SHOWN),
     ...listedIfAny('Messages to sub-agents that have no answer yet', awaited(agent), MAIL_SHOWN),
     ...listedIfAny('Mail that is not read yet', unread(agent), MAIL_SHOWN),
     ...listed('Stored outputs that were too long', stored),
@@ -44,6 +46,10 @@ function openAgents({ children }: AgentState): string[] {
 function questions({ tree, questions }: AgentState): string[] {
   const open = tree?.approvals.pending ?? [...questions.values()];
   return open.map(({ asking_id, kind, summary }) => line(`${asking_id}: ${kind}: ${summary}`));
+}
+
+function commands({ commands }: AgentState): string[] {
+  return commands.all.map(({ id, title }) => line(`session_id ${id}: ${title}`));
 }
 
 function awaited({ mailbox }: AgentState): string[] {

@@ -206,6 +206,7 @@ async function runActivity(
         false,
       );
     }
+    if (answer.command_session !== undefined) agent.commands.heard(answer.command_session, plan.summary);
     if (answer.plan !== undefined) {
       agent.standing.setPlan(answer.plan.plan, Date.now());
       agent.emit({ type: 'plan.updated', ...answer.plan });
@@ -217,12 +218,15 @@ async function runActivity(
   } catch (error) {
     if (error instanceof MovesOn) throw error;
     const problem = problemOf(error);
+    if (plan.command_session !== undefined) agent.commands.lost(plan.command_session);
     if (work.stopReason !== undefined) {
-      return output(plan, 'The call was interrupted; what it had done until then stays done.', false);
+      const ended = plan.command_session === undefined ? '' : ', and its session ended';
+      return output(plan, `The call was interrupted${ended}; what it had done until then stays done.`, false);
     }
     if (problem.kind === 'failed') {
       return output(plan, refusalOutput({ code: 'tool_failed', message: problem.message }), false);
     }
+    if (problem.kind === 'lost' && problem.neverBegan === true) return output(plan, sessionGone(plan), false);
     const why = problem.kind === 'lost' ? problem.message : 'its worker was shut down';
     if (plan.effects === 'none') {
       return output(
@@ -231,7 +235,9 @@ async function runActivity(
         false,
       );
     }
-    return output(plan, unknownOutcome(plan, why), false);
+    const also =
+      plan.command_session === undefined ? '' : `, and session ${plan.command_session} is gone with it`;
+    return output(plan, unknownOutcome(plan, `${why}${also}`), false);
   } finally {
     if (isTurn) agent.standing.waitingFor = undefined;
   }
@@ -262,7 +268,9 @@ async function attempt(
   plan: Extract<PlannedCall, { kind: 'activity' }>,
   request: { call: ToolCall; approved?: boolean },
 ): Promise<ToolAnswer | undefined> {
-  const running = callTool({ agent: agent.reference(), ...request }, plan);
+  const { command_session: session } = plan;
+  const queue = session === undefined ? undefined : agent.commands.queueOf(session);
+  const running = callTool({ agent: agent.reference(), ...request }, plan, queue);
   running.catch(() => {});
   return Promise.race([running, work.overdue]);
 }
@@ -272,6 +280,14 @@ function unknownOutcome(plan: PlannedCall, why: string): string {
     code: 'outcome_unknown',
     message: `It is unknown whether ${plan.name} had its effect: ${why}.`,
     hint: 'Look at what is there before you try again.',
+  });
+}
+
+function sessionGone({ command_session: session }: { command_session?: number }): string {
+  return refusalOutput({
+    code: 'command_session_not_found',
+    message: `Session ${session} is gone: the worker that held it does not answer, and its command was ended with it.`,
+    hint: 'Nothing was typed. How far the command came is unknown: look at what is there before you start it again.',
   });
 }
 

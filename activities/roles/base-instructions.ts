@@ -34,8 +34,8 @@ const TOOLS: readonly Saying[] = [
     of: [...READERS, 'shell'],
   },
   {
-    says: 'A command gets no input and ends with its call: nothing stays in the background.',
-    of: ['shell'],
+    says: 'A command of shell gets no input and ends with its call: nothing stays in the background. What takes long or has to be typed to goes by exec_command, and write_stdin looks at it again; end what you need no longer.',
+    of: ['shell', 'exec_command', 'write_stdin'],
   },
   {
     says: 'apply_patch is how files are changed: what it cannot do whole it does not do at all.',

@@ -26,7 +26,7 @@ const OWN = new Set([
   ...SUB_AGENT_TOOLS,
 ]);
 
-/** Of these, those that do not come with Cadre yet, but for names of the shell, which mean the one that there is. */
+/** Of these, those that do not come with Cadre yet. */
 export const TO_COME: ReadonlySet<string> = new Set(['view_image', 'web_search']);
 
 /** Whether it is the name of a tool that every worker has. */

@@ -39,10 +39,12 @@ const ISOLATION: readonly string[] = [
   ...['--tmpfs', '/run'],
   ...PARTS_OF_RUN.flatMap((part) => ['--ro-bind-try', part, part]),
   ...['--unshare-pid', '--unshare-ipc', '--unshare-uts'],
-  ...['--die-with-parent', '--new-session'],
+  '--die-with-parent',
 ];
+/** Out of reach of a terminal of others. A command with one of its own stays with that: it can only type to itself. */
+const NEW_SESSION = '--new-session';
 /** What every call uses, to find out whether it works. */
-export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION, '--unshare-net'];
+export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION, '--unshare-net', NEW_SESSION];
 
 export interface SandboxedCommand {
   mode: Exclude<SandboxMode, 'danger-full-access'>;
@@ -56,6 +58,8 @@ export interface SandboxedCommand {
   stateDir: string;
   environment: Readonly<Record<string, string>>;
   argv: readonly string[];
+  /** It runs on a terminal that was opened for it alone. */
+  hasTerminal?: boolean;
 }
 
 /**
@@ -77,6 +81,7 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
     ...(isAllWritable ? ['--bind', '/', '/'] : READ_ALL),
     ...ISOLATION,
     ...(isWriting && command.open?.network ? nameServers() : ['--unshare-net']),
+    ...(command.hasTerminal ? [] : [NEW_SESSION]),
     ...bubblewrap.privileges,
     ...roots.filter((root) => root !== '/').flatMap((root) => ['--bind', root, root]),
     ...socketFolders().flatMap((path) => ['--tmpfs', path]),

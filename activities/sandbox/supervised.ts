@@ -14,6 +14,7 @@ import { isForLoader } from './bubblewrap.ts';
 import { limitNamespace } from './namespace-limit.ts';
 import { type ProcessCount, watchProcesses } from './process-count.ts';
 import { isAlive, killQuietly, killStrays, MARK_NAME, type StrayQuery } from './strays.ts';
+import { type Terminal, withoutTerminals } from './terminal.ts';
 import { watchdog } from './watchdog.ts';
 
 export interface SupervisedCommand {
@@ -22,11 +23,16 @@ export interface SupervisedCommand {
   environment: Readonly<Record<string, string>>;
   /** Aborting it ends the command with all it started. */
   signal: AbortSignal;
-  timeoutMs: number;
+  /** Default: as long as it takes. */
+  timeoutMs?: number;
+  /** Its input and output; default: no input, and a pipe for the output. It is closed when the command has ended. */
+  terminal?: Terminal | undefined;
   /** `argv` starts bubblewrap with `--info-fd 3`: then its inner process is signalled and waited for. */
   sandboxed: boolean;
   /** Output and errors in the order in which they were written; the command waits while this works. */
   onOutput(chunk: Buffer): Promise<void> | void;
+  /** Told once the command has leave to start; the signals sent by that reach all of it that is in its group. */
+  onStart?(send: (signal: NodeJS.Signals) => void): void;
 }
 
 export interface SupervisedEnd {
@@ -47,14 +53,20 @@ const DRAIN_MS = 3_000;
 /**
  * Makes the pipe for the output, then waits for leave to start; a worker that died meanwhile never gives it. When
  * memory runs out, the kernel is to end what the command has started, and not the worker.
- * The output is a real pipe because Node would give a socket, on which `> /dev/stderr` fails.
+ * The output is a real pipe because Node would give a socket, on which `> /dev/stderr` fails. A terminal is opened by the
+ * leader of the session, which makes it the one that controls it.
  */
 const GATE = `
-PATH=/usr/bin:/bin:/run/current-system/sw/bin mkfifo -m 600 "$1" && printf r >&3 && read -r leave <&3 || exit 125
+case $3 in pipe) PATH=/usr/bin:/bin:/run/current-system/sw/bin mkfifo -m 600 "$1" || exit 125 ;; esac
+printf r >&3 && read -r leave <&3 || exit 125
 { echo 900 > /proc/self/oom_score_adj; } 2>/dev/null
-out=$1 sandboxed=$2
-shift 2
-if [ "$sandboxed" = 1 ]; then exec "$@" >"$out" 2>&1; else exec "$@" >"$out" 2>&1 3<&-; fi
+out=$1 sandboxed=$2 kind=$3
+shift 3
+case $kind in
+  pipe) exec >"$out" 2>&1 ;;
+  terminal) exec <>"$out" >&0 2>&1 ;;
+esac
+if [ "$sandboxed" = 1 ]; then exec "$@"; else exec "$@" 3<&-; fi
 `;
 
 /**
@@ -67,7 +79,7 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
   command.signal.throwIfAborted();
   const started = performance.now();
   const mark = randomUUID();
-  const pipePath = join(watchdog.folder, mark);
+  const pipePath = command.terminal?.path ?? join(watchdog.folder, mark);
   const child = startGate(command, pipePath, mark);
   const ended = endOf(child);
   ended.catch(() => {});
@@ -94,18 +106,20 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
     run.stopWatching();
     await run.killRest();
     watchdog.release(group, mark);
-    await rm(pipePath, { force: true });
+    command.terminal?.close();
+    if (command.terminal === undefined) await rm(pipePath, { force: true });
   }
 }
 
 function startGate(command: SupervisedCommand, pipePath: string, mark: string): ChildProcess {
-  const args = ['-c', GATE, 'sh', pipePath, command.sandboxed ? '1' : '0', ...command.argv];
+  const kind = command.terminal === undefined ? 'pipe' : 'terminal';
+  const args = ['-c', GATE, 'sh', pipePath, command.sandboxed ? '1' : '0', kind, ...command.argv];
   try {
     return spawn('/bin/sh', args, {
       cwd: command.cwd,
       detached: true,
       env: { ...outerEnvironment(command), [MARK_NAME]: mark },
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', ...withoutTerminals(4)],
     });
   } catch (error) {
     throw cannotStart(error);
@@ -151,6 +165,7 @@ class Run {
 
   watchTime(): void {
     this.#command.signal.addEventListener('abort', this.#stop, { once: true });
+    if (this.#command.timeoutMs === undefined) return;
     this.#timer = setTimeout(() => {
       this.timedOut = true;
       this.#stop();
@@ -168,22 +183,19 @@ class Run {
   async start(pipePath: string, ended: Promise<ChildEnd>): Promise<Output> {
     const ready = await Promise.race([once(this.#gate, 'data'), ended]);
     if (!Array.isArray(ready)) throw cannotStart(`its gate ended early (${ready.code ?? ready.signal})`);
-    const reader = openSync(pipePath, constants.O_RDONLY | constants.O_NONBLOCK);
-    // Held until the command has its own end: a pipe without writers would look ended before it began.
-    const writer = openSync(pipePath, constants.O_WRONLY);
-    const output = new Output(reader, this.#command.onOutput);
+    const { terminal } = this.#command;
+    const { stream, opened } = terminal === undefined ? openPipe(pipePath) : screenOf(terminal);
+    const output = new Output(stream, this.#command.onOutput);
     this.#gate.on('data', (chunk: Buffer) => {
       const wasKnown = this.#innerPid !== undefined;
       this.#info += chunk.toString();
       if (!wasKnown && this.#innerPid !== undefined) limitNamespace(this.#innerPid);
     });
-    this.#gate.once('close', () => {
-      closeSync(writer);
-      void rm(pipePath, { force: true });
-    });
+    this.#gate.once('close', opened);
     await watchdog.guard(this.#group, this.#mark);
     this.#gate.write('go\n');
     if (process.platform === 'linux') this.#countProcesses();
+    this.#command.onStart?.((signal) => this.#send(signal));
     return output;
   }
 
@@ -198,11 +210,16 @@ class Run {
   }
 
   readonly #stop = (): void => {
-    const inner = this.#innerPid;
-    if (!this.#command.sandboxed) killQuietly(-this.#group, 'SIGTERM');
-    else if (inner !== undefined) killQuietly(-inner, 'SIGTERM');
+    this.#send('SIGTERM');
     this.#killTimer = setTimeout(() => killQuietly(-this.#group, 'SIGKILL'), GRACE_MS);
   };
+
+  /** In a sandbox with a terminal, all is in one group: what is outside ends at once, and with it what is inside. */
+  #send(signal: NodeJS.Signals): void {
+    const inner = this.#innerPid;
+    if (!this.#command.sandboxed || this.#command.terminal !== undefined) killQuietly(-this.#group, signal);
+    else if (inner !== undefined) killQuietly(-inner, signal);
+  }
 
   /** The first process inside the sandbox, as seen from outside; its end is the end of all in there. */
   get #innerPid(): number | undefined {
@@ -225,6 +242,29 @@ class Run {
   }
 }
 
+/** Where output comes from, and what to do once the command has its own end of that. */
+interface Source {
+  stream: Socket;
+  opened(): void;
+}
+
+function openPipe(path: string): Source {
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  // Held until the command has its own end: a pipe without writers would look ended before it began.
+  const writer = openSync(path, constants.O_WRONLY);
+  return {
+    stream: new Socket({ fd: reader, readable: true, writable: false }),
+    opened() {
+      closeSync(writer);
+      void rm(path, { force: true });
+    },
+  };
+}
+
+function screenOf(terminal: Terminal): Source {
+  return { stream: terminal.stream, opened: () => terminal.handOver() };
+}
+
 async function untilGone(pid: number): Promise<void> {
   killQuietly(pid, 'SIGKILL');
   for (let waited = 0; waited < DRAIN_MS && (await isAlive(pid)); waited += 5) await sleep(5);
@@ -236,10 +276,11 @@ class Output {
   readonly #done: Promise<void>;
   #problem: unknown;
 
-  constructor(reader: number, onOutput: SupervisedCommand['onOutput']) {
-    this.#socket = new Socket({ fd: reader, readable: true, writable: false });
+  constructor(stream: Socket, onOutput: SupervisedCommand['onOutput']) {
+    this.#socket = stream;
     this.#done = this.#read(onOutput).catch((error: unknown) => {
-      this.#problem = error;
+      // How a terminal says that nobody has it open any more.
+      if ((error as NodeJS.ErrnoException).code !== 'EIO') this.#problem = error;
     });
   }
 

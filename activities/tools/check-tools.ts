@@ -19,6 +19,7 @@ const ACTIVITIES: Readonly<Record<keyof CoreActivities, true>> = {
   store_outputs: true,
   archive_agent: true,
   write_rollout: true,
+  end_commands: true,
 };
 const OPERATIONS = new Set(
   Object.values(DIALECT_TOOLS).flatMap(({ operations }) => operations.map(({ name }) => name)),

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AgentContext, ApprovalRule, PlanStep, ToolEffects } from '../../protocol/index.ts';
+import type { CommandSessions } from '../commands/command-sessions.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
 
 /** What a tool may use while it runs one call. */
@@ -20,6 +21,8 @@ export interface ToolContext {
   stateDir: string;
   /** The conversation of an agent; a tool has to see to it that it is one of the same session. */
   readTranscript: ReadTranscript;
+  /** The commands of this worker that go on between calls. */
+  commands: CommandSessions;
   /** An absolute path, from one that may be relative to the agent's working directory. */
   resolve(path: string): string;
 }
@@ -34,6 +37,8 @@ export interface ToolResult {
   /** Names the stored whole of an output that the tool has cut itself. */
   handle?: string;
   plan?: { plan: PlanStep[]; explanation?: string };
+  /** The command that this started or looked at, and whether it goes on. */
+  command_session?: { id: number; open: boolean };
 }
 
 export interface ToolSpec<P extends z.ZodType> {
@@ -48,17 +53,20 @@ export interface ToolSpec<P extends z.ZodType> {
   parameters: P;
   /** How long a call may take, in ms (default 120,000). */
   timeoutMs?: (args: z.output<P>) => number;
+  /** The command that goes on between calls for which a call is: it runs where that is held. */
+  commandSession?: (args: z.output<P>) => number | undefined;
   /** What a call works on, in a few words, for people who watch: `npm test`. */
   summary?: (args: z.output<P>) => string;
   run(args: z.output<P>, context: ToolContext): Promise<ToolResult | string>;
 }
 
 /** A tool with its argument types erased, as the registry holds it. */
-export interface Tool extends Omit<ToolSpec<z.ZodType>, 'timeoutMs' | 'summary' | 'run'> {
+export interface Tool extends Omit<ToolSpec<z.ZodType>, 'timeoutMs' | 'summary' | 'commandSession' | 'run'> {
   /** Of the arguments as models are shown it; default: that of `parameters`. */
   schema?: Record<string, unknown>;
   timeoutMs: (args: unknown) => number;
   summary: (args: unknown) => string;
+  commandSession: (args: unknown) => number | undefined;
   run(args: unknown, context: ToolContext): Promise<ToolResult | string>;
 }
 
@@ -87,6 +95,7 @@ export function defineTool<P extends z.ZodType>(spec: ToolSpec<P>): Tool {
     parameters: spec.parameters,
     timeoutMs: (args) => timeoutOf(spec, args as z.output<P>),
     summary: (args) => spec.summary?.(args as z.output<P>) ?? '',
+    commandSession: (args) => spec.commandSession?.(args as z.output<P>),
     // What is none is left as it is, for the check of the worker that gets it.
     run:
       typeof spec.run === 'function' ? (args, context) => spec.run(args as z.output<P>, context) : spec.run,

@@ -19,7 +19,7 @@ export const escalationParameters = {
     .describe('With require_escalated: what it is needed for, in a sentence for the person'),
 };
 
-interface EscalationArguments {
+export interface EscalationArguments {
   sandbox_permissions: 'use_default' | 'require_escalated';
   justification?: string | undefined;
 }

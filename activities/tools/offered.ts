@@ -177,8 +177,13 @@ function offerWork(tool: Tool): OfferedTool {
       effects: tool.effects,
       timeout_ms: tool.timeoutMs(call.arguments) + MARGIN_MS,
       summary: summaryOf(tool, call.arguments),
+      ...heldBy(tool.commandSession(call.arguments)),
     }),
   };
+}
+
+function heldBy(session: number | undefined): { command_session?: number } {
+  return session === undefined ? {} : { command_session: session };
 }
 
 /** Only for people who watch: no reason to refuse a call. */

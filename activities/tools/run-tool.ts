@@ -13,6 +13,7 @@ import {
   type ToolAnswer,
   type ToolRequest,
 } from '../../protocol/index.ts';
+import type { CommandSessions } from '../commands/command-sessions.ts';
 import { cutOutput, isTooLong } from '../handles/cut-output.ts';
 import { storeText } from '../handles/handle-store.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
@@ -31,6 +32,10 @@ export interface ToolDeps {
   /** CADRE_HOME: where long outputs are stored. */
   stateDir: string;
   readTranscript: ReadTranscript;
+  /** Commands that go on between calls. */
+  commands: CommandSessions;
+  /** Where this worker alone takes calls; undefined where it is the only one of its queue. */
+  ownQueue?: string | undefined;
   /** For sessions that brought no environment of their own: the worker's, already filtered. */
   fallbackEnvironment: Readonly<Record<string, string>>;
 }
@@ -126,7 +131,7 @@ async function runTool(
   const context = contextOf(request, session, deps, AbortSignal.any([cancelled, timeout]));
   try {
     const result = await untilAborted(tool.run(parsed.value, context), context.signal);
-    return await shortened(resultOf(result, tool), request, deps);
+    return found(await shortened(resultOf(result, tool), request, deps), deps.ownQueue);
   } catch (error) {
     if (cancelled.aborted) throw cancelled.reason ?? new CancelledFailure('the call was cancelled');
     if (timeout.aborted) {
@@ -190,6 +195,7 @@ function contextOf(
     nonInteractive: session.non_interactive,
     stateDir: deps.stateDir,
     readTranscript: deps.readTranscript,
+    commands: deps.commands,
     resolve: (path) =>
       isAbsolute(path) ? resolve(path) : resolve(folder, underHome(path, environment.HOME)),
   };
@@ -219,6 +225,13 @@ async function shortened(result: ToolResult, request: ToolRequest, deps: ToolDep
   const stored = await storeText(deps.stateDir, result.output);
   const output = cutOutput(result.output, limit, stored);
   return 'handle' in stored ? { ...result, output, handle: stored.handle } : { ...result, output };
+}
+
+/** A command that goes on is found again by the queue of its worker. */
+function found(answer: ToolAnswer, queue: string | undefined): ToolAnswer {
+  const { command_session: session } = answer;
+  if (session?.open !== true || queue === undefined) return answer;
+  return { ...answer, command_session: { ...session, queue } };
 }
 
 /** A person is asked, where there is one; the keys of different tools are different questions. */

@@ -84,6 +84,8 @@ test.each([
 test('custom has exactly the tools that the call names, under any of their names', async () => {
   expect(offered(await started({ role: 'custom', allowed_tools: ['read_file', 'exec_command'] }))).toEqual([
     'shell',
+    'exec_command',
+    'write_stdin',
     'read_file',
   ]);
   expect(offered(await started({ role: 'CUSTOM', allowed_tools: ['Read', 'Grep'] }))).toEqual([

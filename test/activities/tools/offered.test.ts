@@ -7,7 +7,9 @@ import { offeredTools, planCall } from '../../../activities/tools/offered.ts';
 import { agentSettingsSchema, DIALECT_TOOLS, type Dialect } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 
-const WORK = ['shell', 'apply_patch', 'read_file', 'list_dir', 'grep_files', 'handle_read', 'update_plan'];
+const SHELL = ['shell', 'exec_command', 'write_stdin'];
+const READS = ['read_file', 'list_dir', 'grep_files', 'handle_read'];
+const WORK = [...SHELL, 'apply_patch', ...READS, 'update_plan'];
 /** In the order in which they are offered. */
 const SUB_AGENTS = [
   'list_agents',
@@ -49,7 +51,7 @@ describe('what is offered', () => {
 
   test('the policy of the agent counts for both kinds', () => {
     const tool_policy = { allow: [['exec_command', 'wait', 'read_file']], deny: ['read_*'] };
-    expect(names(agentIn({ working_directory: '/', tool_policy }))).toEqual(['shell', 'wait']);
+    expect(names(agentIn({ working_directory: '/', tool_policy }))).toEqual([...SHELL, 'wait']);
   });
 });
 

@@ -6,6 +6,7 @@ import { CancelledFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { CommandSessions } from '../../../activities/commands/command-sessions.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool, type Tool, type ToolResult } from '../../../activities/tools/define-tool.ts';
@@ -50,6 +51,7 @@ async function call({
     remember: () => {},
     stateDir: join(folder, 'state'),
     readTranscript: noTranscripts,
+    commands: new CommandSessions(),
     fallbackEnvironment: { PATH: process.env.PATH ?? '/usr/bin:/bin', FALLBACK: 'yes' },
     ...deps,
   });

@@ -1,4 +1,5 @@
 import { isAbsolute, join } from 'node:path';
+import { CommandSessions } from '../../../activities/commands/command-sessions.ts';
 import type { ReadTranscript } from '../../../activities/handles/transcripts.ts';
 import type { ToolContext } from '../../../activities/tools/define-tool.ts';
 import {
@@ -38,6 +39,7 @@ export function contextIn(
     environment?: Record<string, string>;
     approved?: boolean;
     readTranscript?: ReadTranscript;
+    commands?: CommandSessions;
   } = {},
 ): ToolContext {
   return {
@@ -49,6 +51,7 @@ export function contextIn(
     nonInteractive: true,
     stateDir: join(folder, '.state'),
     readTranscript: options.readTranscript ?? noTranscripts,
+    commands: options.commands ?? new CommandSessions(),
     resolve: (path) => (isAbsolute(path) ? path : join(folder, path)),
   };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isAllowed, SHELL_FAMILY } from '../../../activities/tools/tool-policy.ts';
+import { allowedTools, deniedTools } from '../../../activities/roles/tool-names.ts';
+import { isAllowed, keepsReadOnly, SHELL_FAMILY } from '../../../activities/tools/tool-policy.ts';
 
 const NAMES = [
   ...SHELL_FAMILY,
@@ -21,6 +22,24 @@ const list = fc.array(pattern, { maxLength: 4 });
 const policy = fc.record({ allow: fc.array(list, { maxLength: 3 }), deny: list });
 
 const allowed = (of: Parameters<typeof isAllowed>[1]) => NAMES.filter((tool) => isAllowed(tool, of));
+
+test('what denies or allows a part of the shell means all of it, in the words of Claude Code, too', () => {
+  for (const name of [
+    'Bash',
+    'BashOutput',
+    'KillShell',
+    'KillBash',
+    'write_stdin',
+    'exec_command',
+    'local_shell',
+  ]) {
+    const left = allowed({ allow: [], deny: deniedTools([name], Error).names });
+    expect(left, name).toEqual(NAMES.filter((tool) => !SHELL_FAMILY.includes(tool)));
+  }
+  expect(allowed({ allow: [allowedTools(['Bash']).names], deny: [] })).toEqual(SHELL_FAMILY);
+  expect(allowed({ allow: [allowedTools(['BashOutput']).names], deny: [] })).toEqual([]);
+  for (const name of SHELL_FAMILY) expect(keepsReadOnly({ name, effects: 'some' })).toBe(true);
+});
 
 test('without lists everything is allowed, with an empty list nothing', () => {
   expect(allowed({ allow: [], deny: [] })).toEqual(NAMES);

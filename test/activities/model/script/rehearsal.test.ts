@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CommandSessions } from '../../../../activities/commands/command-sessions.ts';
 import { REHEARSAL_SCRIPT } from '../../../../activities/model/script/rehearsal.ts';
 import { parseScript } from '../../../../activities/model/script/script.ts';
 import { ScriptProvider } from '../../../../activities/model/script/script-provider.ts';
@@ -78,6 +79,7 @@ async function runTool(tool: Tool, args: unknown): Promise<string> {
       environment: { PATH: process.env.PATH ?? '', HOME: folder },
       signal: new AbortController().signal,
       approved: false,
+      commands: new CommandSessions(),
       nonInteractive: true,
       stateDir: join(folder, 'state'),
       readTranscript: noTranscripts,

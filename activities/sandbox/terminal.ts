@@ -1,0 +1,80 @@
+import { closeSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { ReadStream } from 'node:tty';
+import { CadreError } from '../../protocol/index.ts';
+
+/** What of node-pty is used: its `spawn` has no way to hold a command back until the watchdog guards it. */
+interface Native {
+  open(columns: number, rows: number): { master: number; slave: number; pty: string };
+}
+
+const COLUMNS = 120;
+const ROWS = 40;
+
+/** Both ends of terminals that are open here. The native code lets them pass into every process that starts. */
+const ends = new Set<number>();
+let nothing: number | undefined;
+
+/** A pseudoterminal: the command opens `path`, and by that gets it for its controlling terminal. */
+export class Terminal {
+  readonly path: string;
+  /** What the command writes comes out here; what is written here is typed. */
+  readonly stream: ReadStream;
+  #slave: number | undefined;
+
+  /** @throws CadreError where no terminal can be had */
+  constructor() {
+    const { master, slave, pty } = open();
+    this.path = pty;
+    this.#slave = slave;
+    ends.add(master).add(slave);
+    this.stream = new ReadStream(master);
+    this.stream.on('error', () => {});
+    this.stream.once('close', () => {
+      ends.delete(master);
+      this.handOver();
+    });
+  }
+
+  /** The command has its end, or never will: without this one, the last process to close its own ends the output. */
+  handOver(): void {
+    if (this.#slave === undefined) return;
+    ends.delete(this.#slave);
+    closeSync(this.#slave);
+    this.#slave = undefined;
+  }
+
+  close(): void {
+    this.handOver();
+    this.stream.destroy();
+  }
+}
+
+/**
+ * What stands for the terminals of others in a command that starts, or it could type into them: an entry for each of its
+ * descriptors from `first` on.
+ */
+export function withoutTerminals(first: number): ('ignore' | number)[] {
+  if (ends.size === 0) return [];
+  nothing ??= openSync('/dev/null', 'r+');
+  const last = Math.max(...ends);
+  const instead = nothing;
+  return Array.from({ length: Math.max(0, last + 1 - first) }, (_, i) =>
+    ends.has(first + i) ? instead : 'ignore',
+  );
+}
+
+function open(): ReturnType<Native['open']> {
+  try {
+    const require = createRequire(import.meta.url);
+    const { requireBinary } = require('@lydell/node-pty/requireBinary.js') as {
+      requireBinary(file: string): Native;
+    };
+    return requireBinary('pty.node').open(COLUMNS, ROWS);
+  } catch (error) {
+    throw new CadreError('tool_failed', `No terminal can be had here: ${(error as Error).message}`, {
+      hint: 'Run the command without tty.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,182 @@
+import { statSync } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { z } from 'zod';
+import { CadreError } from '../../protocol/index.ts';
+import { ruleFor } from '../sandbox/approval-rules.ts';
+import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
+import { shellLine } from '../sandbox/command-words.ts';
+import { type Contained, contain } from '../sandbox/contained.ts';
+import type { SandboxState } from '../sandbox/detect-sandbox.ts';
+import { HARMLESS_PATH } from '../sandbox/harmless.ts';
+import { MOST_PROCESSES, MOST_THREADS } from '../sandbox/process-limits.ts';
+import type { SupervisedEnd } from '../sandbox/supervised.ts';
+import { ApprovalNeeded } from './approval-needed.ts';
+import type { ToolContext } from './define-tool.ts';
+import { type EscalationArguments, escalationOf } from './escalation.ts';
+
+/** What fits into one argument of a program. */
+const MOST_COMMAND_BYTES = 100_000;
+
+const withoutNul = (text: string): boolean => !text.includes('\0');
+const NUL = { error: 'contains a NUL byte' };
+
+/** A line for the shell. */
+export const commandLine = z
+  .string()
+  .refine((text) => text.trim() !== '', { error: 'is blank' })
+  .refine(withoutNul, NUL);
+export const commandWords = z.array(z.string().refine(withoutNul, NUL)).min(1);
+export const commandFolder = z
+  .string()
+  .min(1)
+  .refine(withoutNul, NUL)
+  .optional()
+  .describe('Where it runs; default: the working directory');
+
+/** A command as a model asks for it. */
+export interface CommandCall extends EscalationArguments {
+  command: string | string[];
+  workdir?: string | undefined;
+  /** It gets a terminal, by which others than its words may say what it does. */
+  hasTerminal?: boolean;
+}
+type RunningDecision = Exclude<CommandDecision, { run: 'unapproved' }>;
+
+/** A command that may run, and as what. */
+export interface RunnableCommand extends Contained {
+  cwd: string;
+  environment: Record<string, string>;
+  /** `argv` starts it in a sandbox. */
+  sandboxed: boolean;
+}
+
+/**
+ * What all tools that run commands have in common: checks a call, and decides whether and how it runs.
+ *
+ * @throws CadreError `invalid_arguments`, or `ApprovalNeeded` where a person has to allow it first
+ */
+export async function runnable(
+  call: CommandCall,
+  context: ToolContext,
+  sandbox: SandboxState,
+): Promise<RunnableCommand> {
+  const { command, hasTerminal = false } = call;
+  if (Buffer.byteLength(textOf(command)) > MOST_COMMAND_BYTES) {
+    throw new CadreError('invalid_arguments', `The command is longer than ${MOST_COMMAND_BYTES} bytes.`, {
+      hint: 'Write the long part to a file first.',
+    });
+  }
+  const cwd = await folder(context.resolve(call.workdir ?? '.'));
+  const { settings } = context.agent;
+  const { approved, approvalRules: rules = [] } = context;
+  const asked = { command, cwd, approved, rules, escalation: escalationOf(call, context) };
+  const decided = decideCommand(asked, settings, sandbox);
+  const decision = decided.run === 'harmless' && hasTerminal ? onTerminal(approved) : decided;
+  if (decision.run === 'unapproved') throw await approvalFor(command, cwd, decision, context);
+  return { ...(await invocation(command, cwd, decision, context, hasTerminal)), cwd };
+}
+
+export function textOf(command: CommandCall['command']): string {
+  return typeof command === 'string' ? command : command.join(' ');
+}
+
+/** What only reads may do more once somebody types: a pager runs commands. */
+function onTerminal(approved: boolean): CommandDecision {
+  if (approved) return { run: 'free' };
+  return {
+    run: 'unapproved',
+    contained: false,
+    reason: 'it would run on a terminal, and nothing would contain what is typed there',
+    hint: 'Commands that only read run without a terminal: leave out tty.',
+  };
+}
+
+async function folder(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory()) return path;
+  const problem = found === undefined ? 'does not exist' : 'is not a folder';
+  throw new CadreError('invalid_arguments', `The folder to run in ${problem}: ${path}`);
+}
+
+/** The same line, run in another folder or without what would contain it, is another question. */
+async function approvalFor(
+  command: CommandCall['command'],
+  cwd: string,
+  { reason, hint, contained }: Extract<CommandDecision, { run: 'unapproved' }>,
+  context: ToolContext,
+): Promise<ApprovalNeeded> {
+  const line = shellLine(command);
+  // Allowed for an agent that only reads, it is not allowed for one that may write, nor the other way round.
+  const mode = context.agent.settings.sandbox_mode;
+  const elsewhere = cwd === context.resolve('.') ? '' : ` (in ${cwd})`;
+  const rule = ruleFor({ command, cwd, mode, contained });
+  return new ApprovalNeeded(
+    {
+      kind: 'command',
+      summary: `${line}${elsewhere}`,
+      reason,
+      key: JSON.stringify([line, await realpath(cwd), contained ? 'contained' : 'free', mode]),
+      ...(rule === undefined ? {} : { rule }),
+    },
+    { subject: 'This command', hint },
+  );
+}
+
+async function invocation(
+  command: CommandCall['command'],
+  cwd: string,
+  decision: RunningDecision,
+  context: ToolContext,
+  hasTerminal: boolean,
+): Promise<Omit<RunnableCommand, 'cwd'>> {
+  const environment = { ...context.environment };
+  const free = { environment, sandboxed: false, release: async () => [] };
+  if (decision.run === 'harmless') {
+    const argv = ['/bin/sh', '-c', decision.script];
+    return { ...free, argv, environment: { ...environment, PATH: HARMLESS_PATH } };
+  }
+  const argv =
+    typeof command === 'string'
+      ? [lineShell(), '-c', command]
+      : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
+  if (decision.run === 'free') return { ...free, argv };
+  const { sandbox_mode: mode, working_directory: workingDirectory, sandbox } = context.agent.settings;
+  const contained = await contain(decision.bubblewrap, {
+    mode: mode === 'read-only' ? mode : ('workspace-write' as const),
+    workingDirectory,
+    open: sandbox,
+    cwd,
+    stateDir: context.stateDir,
+    environment,
+    argv,
+    hasTerminal,
+  });
+  return { ...contained, environment, sandboxed: true };
+}
+
+/** Models write for bash; a plain sh has to do where there is none. */
+function lineShell(): string {
+  const found = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash', '/run/current-system/sw/bin/bash'].find(
+    (path) => statSync(path, { throwIfNoEntry: false })?.isFile(),
+  );
+  return found ?? '/bin/sh';
+}
+
+/** How a command has ended, in words. */
+export function endLine(end: SupervisedEnd): string {
+  const signal = end.signal === undefined ? '' : ` (${end.signal})`;
+  if (end.tooMany !== undefined) {
+    const { processes, threads } = end.tooMany;
+    return `stopped, since it had ${processes} processes with ${threads} threads at once, and ${MOST_PROCESSES} and ${MOST_THREADS} is the most (exit code ${end.exitCode}, ${seconds(end.durationMs)})`;
+  }
+  return `exit code ${end.exitCode}${signal}, ${seconds(end.durationMs)}`;
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** Some providers refuse texts with NUL characters; the picture for it stands in. */
+export function withoutNuls(text: string): string {
+  return text.replaceAll('\0', '\u2400');
+}

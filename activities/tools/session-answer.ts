@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { CommandSession } from '../commands/command-session.ts';
+import { endLine, seconds, withoutNuls } from './command-call.ts';
+import type { ToolContext, ToolResult } from './define-tool.ts';
+
+/** Beside the time that a call waits: to end a command, and to store what it wrote. */
+export const MARGIN_MS = 15_000;
+const MOST_YIELD_MS = 600_000;
+
+export const yieldTime = (ms: number) =>
+  z
+    .int()
+    .min(0)
+    .max(MOST_YIELD_MS)
+    .default(ms)
+    .describe('Milliseconds after which to return, though the command goes on');
+
+export const maxOutputTokens = z
+  .int()
+  .positive()
+  .optional()
+  .describe('Cut the output to about so many tokens; never more than the usual limit');
+
+/** Waits for a command that may go on, and tells what it has written, and how it stands. */
+export async function lookAt(
+  session: CommandSession,
+  { commands, signal }: Pick<ToolContext, 'commands' | 'signal'>,
+  { waitMs, maxTokens }: { waitMs: number; maxTokens: number | undefined },
+): Promise<ToolResult> {
+  const { id } = session;
+  try {
+    await session.wait(waitMs, signal);
+  } catch (error) {
+    commands.forget(session, 'it was ended, since the call was interrupted');
+    await session.discard();
+    throw error;
+  }
+  const wasOver = session.isOver;
+  if (wasOver) commands.forget(session, 'it has ended, and its output was returned');
+  const { text, handle, end, notes = [] } = await session.look(maxTokens);
+  const head =
+    end === undefined ? `still running, session_id ${id}, ${seconds(session.ageMs)}` : endLine(end);
+  return {
+    output: `${[head, ...notes].join('\n')}\n${withoutNuls(text)}`,
+    success: end === undefined || end.exitCode === 0,
+    command_session: { id, open: end === undefined },
+    ...(handle === undefined ? {} : { handle }),
+  };
+}
