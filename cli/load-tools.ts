@@ -34,7 +34,8 @@ export async function loadTools(path: string): Promise<Tool[]> {
 
 async function load(path: string): Promise<Record<string, unknown>> {
   const file = resolve(path);
-  if (!existsSync(file)) throw new CadreError('usage', `--tools ${path}: there is no such file.`);
+  if (!existsSync(file))
+    throw new CadreError('usage', `--tools ${path} cannot be loaded: there is no such file.`);
   try {
     return await import(pathToFileURL(file).href);
   } catch (error) {

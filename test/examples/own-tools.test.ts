@@ -129,3 +129,9 @@ test('each module that cannot be used is refused with its name and the reason, b
     expect(code, name).toBe(2);
   }
 });
+
+test('tools without a queue are refused: local sessions have none', async () => {
+  const { code, stderr } = await home.run(['worker', '--tools', TOOLS]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/--tools belongs to a worker with --queue.*\n.*cadre run --queue NAME/);
+});
