@@ -3,7 +3,7 @@ import type { ErrorBody } from './errors.ts';
 import type { PlanStep } from './events.ts';
 import type { AgentId, SessionId } from './ids.ts';
 import type { NotClosed } from './internal.ts';
-import type { Item, ToolCall, ToolOutput } from './items.ts';
+import type { ImageFile, Item, ToolCall, ToolOutput } from './items.ts';
 import type {
   ClosedAgentAnswer,
   ClosedAgentRequest,
@@ -116,6 +116,8 @@ export interface ToolAnswer {
   handle?: string;
   /** `update_plan` only. */
   plan?: { plan: PlanStep[]; explanation?: string };
+  /** What the model is shown with it. */
+  image?: ImageFile;
   /** A command that goes on, or has ended; `queue` is where its worker is found, if not on that of the agent. */
   command_session?: { id: number; open: boolean; queue?: string };
   /** Nothing was done: a person has to allow it first. The workflow asks, and calls again with `approved`. */

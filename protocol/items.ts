@@ -60,6 +60,14 @@ export interface ToolOutput {
   success: boolean;
   /** Names the stored whole of an output that was cut. */
   handle?: string;
+  /** What the model is shown with it. */
+  image?: ImageFile;
+}
+
+/** An image file, and what it was when it was shown (decision 034). */
+export interface ImageFile {
+  path: string;
+  sha256: string;
 }
 
 /** Told to the model by Cadre itself: a child's announcement, an interruption, a state notice. */

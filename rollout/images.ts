@@ -75,11 +75,17 @@ async function problemOf(path: string, sha256: string, stateDir: string): Promis
 }
 
 function localImages(item: Item): LocalImage[] {
-  if (item.type !== 'user_message') return [];
   // A rollout from elsewhere may name none.
-  return item.content
+  return partsOf(item)
     .filter((part) => part.type === 'local_image')
     .filter(({ path }) => typeof path === 'string');
+}
+
+function partsOf(item: Item): ContentPart[] {
+  if (item.type === 'user_message') return item.content;
+  return item.type === 'tool_output' && item.image !== undefined
+    ? [{ type: 'local_image', ...item.image }]
+    : [];
 }
 
 function whole(path: string, directory: string): string {

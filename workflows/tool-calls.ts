@@ -213,8 +213,12 @@ async function runActivity(
     }
     if (answer.approval_missing === true) missApproval(agent, plan.call_id);
     agent.conversation.madeByWorker(plan.call_id);
-    const { output: text, success, handle } = answer;
-    return { ...output(plan, text, success), ...(handle === undefined ? {} : { handle }) };
+    const { output: text, success, handle, image } = answer;
+    return {
+      ...output(plan, text, success),
+      ...(handle === undefined ? {} : { handle }),
+      ...(image === undefined ? {} : { image }),
+    };
   } catch (error) {
     if (error instanceof MovesOn) throw error;
     const problem = problemOf(error);

@@ -45,6 +45,10 @@ const TOOLS: readonly Saying[] = [
     says: "A failed call tells what went wrong; change something before you try again. Long outputs are cut in the middle, so ask for the part you need. When a tool's outcome is said to be unknown, look at what is there before you repeat anything with effects.",
   },
   {
+    says: 'view_image shows you an image file; do not try to read one as text.',
+    of: ['view_image'],
+  },
+  {
     says: 'What a cut left out stands behind the handle that it names: handle_read shows parts of it, so that nothing has to be run again.',
     of: ['handle_read'],
   },

@@ -27,7 +27,7 @@ const OWN = new Set([
 ]);
 
 /** Of these, those that do not come with Cadre yet. */
-export const TO_COME: ReadonlySet<string> = new Set(['view_image', 'web_search']);
+export const TO_COME: ReadonlySet<string> = new Set(['web_search']);
 
 /** Whether it is the name of a tool that every worker has. */
 export function isOfCadre(name: string): boolean {

@@ -10,6 +10,7 @@ import { remember } from './remember.ts';
 import { shell } from './shell.ts';
 import { subagentDescribe, subagentList } from './subagent-catalog.ts';
 import { updatePlan } from './update-plan.ts';
+import { viewImage } from './view-image.ts';
 import { writeStdin } from './write-stdin.ts';
 
 /** The ordinary tools that every worker has. */
@@ -21,6 +22,7 @@ export const builtinTools: readonly Tool[] = [
   readFile,
   listDir,
   grepFiles,
+  viewImage,
   handleRead,
   updatePlan,
   remember,

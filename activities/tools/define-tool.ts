@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AgentContext, ApprovalRule, PlanStep, ToolEffects } from '../../protocol/index.ts';
+import type { AgentContext, ApprovalRule, ImageFile, PlanStep, ToolEffects } from '../../protocol/index.ts';
 import type { CommandSessions } from '../commands/command-sessions.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
 
@@ -37,6 +37,8 @@ export interface ToolResult {
   /** Names the stored whole of an output that the tool has cut itself. */
   handle?: string;
   plan?: { plan: PlanStep[]; explanation?: string };
+  /** An image file that the model is shown with the output. */
+  image?: ImageFile;
   /** The command that this started or looked at, and whether it goes on. */
   command_session?: { id: number; open: boolean };
 }

@@ -84,3 +84,50 @@ test('an image stays what it was when it was attached, and what is not at hand a
     await model.close();
   }
 });
+
+test.each(['responses', 'chat'])(
+  'an agent is shown a file that it looks at, as it was then, and can be asked about it later (%s)',
+  async (wire) => {
+    const cwd = home.newFolder(`view-${wire}`);
+    const picture = join(cwd, 'dot.png');
+    writeFileSync(picture, BEFORE);
+    writeFileSync(join(cwd, 'notes.txt'), 'text');
+    const view = (path: string) => ({ name: 'view_image', arguments: { path } });
+    const model = await startModelServer(({ answers }) => {
+      if (answers === 0) return { calls: [view('dot.png'), view('notes.txt'), view('none.png'), view('.')] };
+      // Whoever edits it afterwards changes nothing of what was seen.
+      writeFileSync(picture, AFTER);
+      return answers === 1 ? { calls: [{ name: 'list_dir', arguments: { path: '.' } }] } : { text: 'seen' };
+    });
+    try {
+      const settings = { base_url: model.url, wire_api: wire, models: ['test-model'] };
+      const flags = Object.entries(settings).flatMap(([key, value]) => [
+        '-c',
+        `model_providers.local.${key}=${JSON.stringify(value)}`,
+      ]);
+      const { session_id: id } = await home.json<{ session_id: string }>(
+        ['run', 'look', '-c', 'model_provider=local', ...flags],
+        { cwd },
+      );
+      const [first, second, third] = model.requests.map(({ body }) => JSON.stringify(body));
+      expect(model.requests).toHaveLength(3);
+      expect(first).not.toContain('data:image/png');
+      for (const body of [second, third]) {
+        expect(body).toContain(BEFORE.toString('base64'));
+        expect(body).not.toContain(AFTER.toString('base64'));
+        expect(body).toContain('it is not a PNG, JPEG, GIF or WebP image');
+        expect(body).toContain('none.png does not exist');
+        expect(body).toContain('it is a folder');
+      }
+      const { items } = await home.json<{ items: Item[] }>(['items', id]);
+      const shown = items.filter((item) => item.type === 'tool_output' && item.image !== undefined);
+      expect(shown).toMatchObject([
+        { image: { path: picture, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) } },
+      ]);
+      // The picture itself is not in the conversation.
+      expect(JSON.stringify(items)).not.toContain(BEFORE.toString('base64').slice(0, 40));
+    } finally {
+      await model.close();
+    }
+  },
+);

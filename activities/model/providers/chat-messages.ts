@@ -5,7 +5,7 @@ import type {
 } from 'openai/resources/chat/completions';
 import type { AssistantMessage, Item, Reasoning, ToolCall } from '../../../protocol/index.ts';
 import type { ImagePlace } from './image-file.ts';
-import { type InputPart, inputParts } from './input-parts.ts';
+import { type InputPart, imagePart, inputParts } from './input-parts.ts';
 import { wellFormed } from './well-formed.ts';
 
 /** In which field of a message a server gave its reasoning: kept, so that it gets it back in the same. */
@@ -51,6 +51,8 @@ export async function chatMessages(
       case 'tool_output':
         endAnswer();
         messages.push({ role: 'tool', tool_call_id: item.call_id, content: item.output });
+        // Outputs hold text alone here: images come behind all of this answer's.
+        if (item.image !== undefined) input.push(await imagePart(item.image, place));
         break;
       default:
         endInput();

@@ -30,16 +30,24 @@ async function inputPart(part: ContentPart, place: ImagePlace): Promise<InputPar
     case 'image':
       return { kind: 'image', url: part.image_url };
     case 'local_image':
-      try {
-        return { kind: 'image', url: await imageAddress(part, place) };
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        return { kind: 'text', text: `[the image ${part.path} could not be attached: ${reason}]` };
-      }
+      return imagePart(part, place);
     case 'mention':
       return { kind: 'text', text: `[mentioned: ${part.name}, at ${part.path}]` };
     case 'skill':
       return { kind: 'text', text: `[use the skill ${part.name}: its instructions are in ${part.path}]` };
+  }
+}
+
+/** An image file; or in its place, that it could not be had. */
+export async function imagePart(
+  file: { path: string; sha256?: string | undefined },
+  place: ImagePlace,
+): Promise<InputPart> {
+  try {
+    return { kind: 'image', url: await imageAddress(file, place) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: 'text', text: `[the image ${file.path} could not be attached: ${reason}]` };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
-import type { Item, Reasoning } from '../../../protocol/index.ts';
+import type { Item, Reasoning, ToolOutput } from '../../../protocol/index.ts';
 import type { ImagePlace } from './image-file.ts';
-import { type InputPart, inputParts } from './input-parts.ts';
+import { type InputPart, imagePart, inputParts } from './input-parts.ts';
 import { wellFormed } from './well-formed.ts';
 
 /** A conversation as the Responses API reads it. */
@@ -43,11 +43,20 @@ export async function responsesInput(
         });
         break;
       case 'tool_output':
-        input.push({ type: 'function_call_output', call_id: item.call_id, output: item.output });
+        input.push({
+          type: 'function_call_output',
+          call_id: item.call_id,
+          output: await outputOf(item, place),
+        });
         break;
     }
   }
   return input;
+}
+
+async function outputOf({ output, image }: ToolOutput, place: ImagePlace) {
+  if (image === undefined) return output;
+  return [{ type: 'input_text' as const, text: output }, contentPart(await imagePart(image, place))];
 }
 
 function contentPart(part: InputPart) {

@@ -91,6 +91,7 @@ test('custom has exactly the tools that the call names, under any of their names
   expect(offered(await started({ role: 'CUSTOM', allowed_tools: ['Read', 'Grep'] }))).toEqual([
     'read_file',
     'grep_files',
+    'view_image',
     'handle_read',
   ]);
 });

@@ -46,7 +46,7 @@ test('an agent has the tools, the limits and the text of the file of its role', 
   const agent = await start({ role: 'critic', persona: 'kind' });
   expect(agent.settings).toMatchObject({ role: 'critic', persona: 'kind', limits: { max_steps: 7 } });
   expect(agent.settings.role_text?.path).toBe(join(folder, '.claude/agents/critic.md'));
-  expect(offered(agent)).toEqual(['read_file', 'grep_files', 'handle_read']);
+  expect(offered(agent)).toEqual(['read_file', 'grep_files', 'view_image', 'handle_read']);
   expect(await told(agent)).toMatch(/You say what is wrong\.\n\nBegin with what is good\.$/);
 });
 
@@ -69,7 +69,7 @@ test('its children have a text of their own, and no more tools than it', async (
     expect(child.settings.role_text).toBeUndefined();
     expect(await told(child)).not.toContain('what is wrong');
     expect(await told(child)).not.toContain('what is good');
-    expect(offered(child)).toEqual(['read_file', 'grep_files', 'handle_read']);
+    expect(offered(child)).toEqual(['read_file', 'grep_files', 'view_image', 'handle_read']);
   }
 });
 

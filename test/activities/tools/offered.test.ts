@@ -8,7 +8,7 @@ import { agentSettingsSchema, DIALECT_TOOLS, type Dialect } from '../../../proto
 import { agentIn, sessionWith } from './tool-context.ts';
 
 const SHELL = ['shell', 'exec_command', 'write_stdin'];
-const READS = ['read_file', 'list_dir', 'grep_files', 'handle_read'];
+const READS = ['read_file', 'list_dir', 'grep_files', 'view_image', 'handle_read'];
 const WORK = [...SHELL, 'apply_patch', ...READS, 'update_plan'];
 /** In the order in which they are offered. */
 const SUB_AGENTS = [

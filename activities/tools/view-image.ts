@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { CadreError } from '../../protocol/index.ts';
+import { imageAddress, imageDigest } from '../model/providers/image-file.ts';
+import { defineTool } from './define-tool.ts';
+import { ordinaryPath } from './ordinary-path.ts';
+
+export const viewImage = defineTool({
+  name: 'view_image',
+  description:
+    'Shows you an image file: PNG, JPEG, GIF or WebP, up to 10 MiB. You see it with the result of this call, as it is now.',
+  effects: 'none',
+  parameters: z.strictObject({
+    path: z.string().min(1).describe('Absolute, or relative to the working directory'),
+  }),
+  summary: ({ path }) => path,
+  async run({ path }, context) {
+    const { real } = await ordinaryPath(context.resolve(path));
+    const found = imageDigest(real);
+    if ('problem' in found) {
+      throw new CadreError('tool_failed', `${path} cannot be shown: ${found.problem}.`, {
+        hint: 'Other files are read with read_file, or by a command.',
+      });
+    }
+    // Kept from here on: it stays what it was, whatever becomes of the file.
+    await imageAddress({ path: real, ...found }, { working_directory: '/', state_dir: context.stateDir });
+    return { output: `The image ${path}:`, success: true, image: { path: real, ...found } };
+  },
+});
