@@ -60,7 +60,7 @@ function needsApproval(
       reason: reasonFor(outside.length > 0, mode),
       key: JSON.stringify([[...asked].sort(), mode]),
     },
-    { subject: 'This patch', hint: 'Nothing was changed, in no file.' },
+    { subject: 'This patch', hint: `Nothing was changed, in no file. It is about ${asked.join(', ')}.` },
   );
 }
 
