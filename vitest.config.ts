@@ -12,8 +12,8 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     // A machine with two noisy cores may starve a test; vitest's report shows what needed another try.
     retry: process.env.CI === 'true' ? 2 : 0,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // What was brought once serves every test, also those that have a HOME of their own.
     env: { CADRE_CACHE: cacheDir() },
   },
