@@ -36,7 +36,7 @@ import { CachedSessionStore } from './session-store.ts';
 import { terminateAgents } from './terminate-agents.ts';
 import { builtinTools } from './tools/builtin-tools.ts';
 import type { Tool } from './tools/define-tool.ts';
-import { offeredTools, planCall, surplusTools } from './tools/offered.ts';
+import { offeredTools, planCall, searchesWeb, surplusTools } from './tools/offered.ts';
 import { createFoundToolActivity, createToolActivities, type ToolDeps } from './tools/run-tool.ts';
 import { isTrusted } from './trust/trusted-folders.ts';
 
@@ -113,6 +113,7 @@ export function createActivities(deps: ActivityDeps) {
       deps.watcher?.offered(offered.length);
       return offered;
     },
+    searchesWeb,
     planCall: async (agent, session, call) => planCall(agent, session, await toolsOf(session), call),
     warnings: async (agent, session) => {
       const surplus = deps.mcp === undefined ? [] : surplusTools(agent, session, await toolsOf(session));

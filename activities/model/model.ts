@@ -34,6 +34,8 @@ export interface ModelDeps {
   /** `offered`: the names of the tools that this agent has, also when a call goes without any. */
   instructionsFor(agent: AgentContext, offered: ReadonlySet<string>): Promise<string>;
   offeredTools(agent: AgentContext, session: SessionSettings): OfferedTool[] | Promise<OfferedTool[]>;
+  /** Whether the provider's own search may be used. */
+  searchesWeb(agent: AgentContext, session: SessionSettings): boolean;
   /** How the workflow runs a call, also one of a tool that was not offered; never throws. */
   planCall(agent: AgentContext, session: SessionSettings, call: ToolCall): PlannedCall | Promise<PlannedCall>;
   /** What people are to be told of the tools, each thing once. */
@@ -98,6 +100,8 @@ async function answer(
     deps.instructionsFor(shown, new Set(offered.map((tool) => tool.name))),
   ]);
   const tools = final ? [] : offered;
+  // What is shown of another's tools can only be refused when it is called, and of this no call comes here.
+  const searches = !final && deps.searchesWeb(agent, session) && deps.searchesWeb(shown, session);
   const isTold = shown.settings.task_in_instructions === true;
   const call = {
     ...callOf(agent, session),
@@ -106,6 +110,7 @@ async function answer(
     instructions: isTold ? withTask(instructions, items) : instructions,
     items,
     tools: tools.map(declarationOf),
+    ...(searches ? { web_search: true as const } : {}),
   };
   if (request.summary) {
     const summary = await summarise(provider, call, signal);

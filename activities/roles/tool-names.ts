@@ -26,12 +26,9 @@ const OWN = new Set([
   ...SUB_AGENT_TOOLS,
 ]);
 
-/** Of these, those that do not come with Cadre yet. */
-export const TO_COME: ReadonlySet<string> = new Set(['web_search']);
-
 /** Whether it is the name of a tool that every worker has. */
 export function isOfCadre(name: string): boolean {
-  return OWN.has(name) && !TO_COME.has(name);
+  return OWN.has(name);
 }
 
 interface Counterpart {
@@ -112,11 +109,6 @@ export function allowedTools(list: readonly string[]): MappedTools {
       const found = OWN.has(name) ? undefined : CLAUDE_CODE.get(name.toLowerCase());
       names.push(...(found?.allows ?? []));
       if (found === undefined || isPlain(name)) names.push(serverWhole(name));
-      const meant = found?.allows ?? [name];
-      if (meant.length > 0 && meant.every((each) => TO_COME.has(each)))
-        notices.push(
-          `${shown(name)} ${found === undefined ? '' : `means ${meant.join(', ')}, which `}does not come with Cadre yet`,
-        );
       if (found?.allows.length === 0 && !isPlain(name))
         notices.push(`${shown(name)} has no counterpart; it allows nothing`);
       else if (found === undefined && isUnknown(name)) {

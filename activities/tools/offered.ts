@@ -60,6 +60,11 @@ function allowedTools(
   return { work: registry.filter(mayHave), operations: operations.filter(mayHave) };
 }
 
+/** Whether the model of this agent may search the web by its provider's own tool, of which no call comes here. */
+export function searchesWeb({ settings }: AgentContext, { tools }: SessionSettings): boolean {
+  return tools.web_search && isAllowed('web_search', settings.tool_policy);
+}
+
 /** How the workflow runs one call, also of a tool that was not offered; never throws. */
 export function planCall(
   agent: AgentContext,

@@ -4,6 +4,8 @@ import type { SeenRequest } from './wire-requests.ts';
 export interface ScriptedAnswer {
   text?: string;
   reasoning?: string;
+  /** A search by the provider's own tool. */
+  search?: string;
   calls?: { name: string; arguments: unknown; id?: string }[];
   usage?: { input?: number; cached?: number; output?: number; reasoning?: number };
 }
@@ -49,6 +51,10 @@ function responsesEvents(request: SeenRequest, answer: ScriptedAnswer): Record<s
       { type: 'reasoning', id: `rs_${made}`, summary, encrypted_content: `sealed ${answer.reasoning}` },
       () => {},
     );
+  }
+  if (answer.search !== undefined) {
+    const action = { type: 'search', query: answer.search };
+    add({ type: 'web_search_call', id: `ws_${made}`, status: 'completed', action }, () => {});
   }
   if (answer.text !== undefined) {
     const content = [{ type: 'output_text', text: answer.text, annotations: [] }];

@@ -39,7 +39,9 @@ export function seenRequest(
     model: String(body.model),
     instructions: String((wire === 'responses' ? body.instructions : system?.content) ?? ''),
     items,
-    tools: list(body.tools).map((tool) => String((tool.function as Json | undefined)?.name ?? tool.name)),
+    tools: list(body.tools).map((tool) =>
+      String((tool.function as Json | undefined)?.name ?? tool.name ?? tool.type),
+    ),
     agent: { id: header(headers, 'x-cadre-agent'), role: header(headers, 'x-cadre-role') },
     task: users[0] ?? '',
     input: users.at(-1) ?? '',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folderWith } from '../support/folders.ts';
 import { outputs } from '../workflows/script.ts';
-import { type Lines, withRealWorker } from './real-worker.ts';
+import { type Lines, withRealWorker, withRole } from './real-worker.ts';
 
 const start = withRealWorker();
 
@@ -77,4 +77,33 @@ test('what a root was started with holds for all below it, down to what their mo
     },
   ]);
   expect(outputs(items, 'update_plan')).toMatchObject([{ error: { code: 'tool_not_allowed' } }]);
+});
+
+test('the provider’s own search is there for whom it is switched on and not denied, a fork of theirs included', async () => {
+  withRole({
+    name: 'offline',
+    description: 'Stays here.',
+    body: 'You stay here.',
+    deny_list: ['web_search'],
+  });
+  const session = await start({
+    settings: { working_directory: '/' },
+    session: { tools: { web_search: true } },
+    cast: {
+      root: [
+        spawnEach({}, { agent_type: 'offline' }, { agent_type: 'offline', fork_context: true }),
+        waitFor('default-1', 'offline-1', 'offline-2'),
+        { text: 'ok' },
+      ],
+      'default-1': [{ search: 'news', text: 'found' }],
+      'offline-1': [{ text: 'none' }],
+      'offline-2': [{ text: 'none' }],
+    },
+  });
+  expect(await session.root.wait()).toMatchObject({ status: 'completed' });
+  const searches = (name: string) => session.requests(name)[0]?.tools.includes('web_search');
+  expect(['root', 'default-1', 'offline-1', 'offline-2'].map(searches)).toEqual([true, true, false, false]);
+  expect(await session.items('default-1')).toContainEqual(
+    expect.objectContaining({ type: 'reasoning', summary: 'Searched the web: news' }),
+  );
 });

@@ -22,6 +22,8 @@ export interface ModelCall extends ImagePlace {
   items: readonly Item[];
   /** None: the model can only answer with text. */
   tools: readonly ToolDeclaration[];
+  /** It may search the web by the provider's own tool, where that has one. */
+  web_search?: true;
   /** JSON schema that a text answer has to follow. */
   output_schema?: Record<string, unknown>;
   /** The newest item asks for a summary: a script has one of its own. */

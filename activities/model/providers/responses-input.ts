@@ -65,8 +65,9 @@ function contentPart(part: InputPart) {
     : ({ type: 'input_image', image_url: part.url, detail: 'auto' } as const);
 }
 
-/** Only reasoning that carries its content can be sent back: nothing is stored with the provider. */
+/** Only reasoning that carries its content can be sent back: nothing is stored with the provider. Searches do. */
 function ownReasoning({ provider }: Reasoning): ResponseInputItem | undefined {
+  if (provider?.type === 'web_search_call') return provider as unknown as ResponseInputItem;
   if (provider?.type !== 'reasoning') return undefined;
   const content = provider.content;
   const carried = provider.encrypted_content !== undefined || (Array.isArray(content) && content.length > 0);

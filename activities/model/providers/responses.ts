@@ -1,10 +1,12 @@
 import type {
   Response,
   ResponseCreateParamsStreaming,
+  ResponseFunctionWebSearch,
   ResponseOutputItem,
   ResponseOutputMessage,
   ResponseReasoningItem,
   ResponseUsage,
+  Tool,
 } from 'openai/resources/responses/responses';
 import { type Item, noUsage, type Usage } from '../../../protocol/index.ts';
 import { BrokenAnswer, CutAnswer, FailedAnswer } from './broken-answer.ts';
@@ -75,13 +77,17 @@ async function requestBody(
     ...(call.output_schema === undefined
       ? {}
       : { text: { format: { type: 'json_schema', ...outputFormat(call.output_schema) } } }),
-    ...(call.tools.length === 0
+    ...(call.tools.length === 0 && call.web_search !== true
       ? {}
-      : {
-          parallel_tool_calls: true,
-          tools: call.tools.map((tool) => ({ type: 'function', strict: false, ...tool })),
-        }),
+      : { parallel_tool_calls: true, tools: toolsOf(call) }),
   };
+}
+
+function toolsOf({ tools, web_search: searches }: ModelCall): Tool[] {
+  return [
+    ...tools.map((tool) => ({ type: 'function' as const, strict: false, ...tool })),
+    ...(searches === true ? [{ type: 'web_search' as const }] : []),
+  ];
 }
 
 /** The items as they came one by one; some servers only give them at the end, some only one by one. */
@@ -103,7 +109,10 @@ function toItem(output: ResponseOutputItem): Item[] {
         { type: 'tool_call', call_id: output.call_id, name: output.name, arguments: output.arguments ?? '' },
       ];
     case 'reasoning':
-      return [{ type: 'reasoning', summary: summaryOf(output), provider: compact(output) }];
+      return [{ type: 'reasoning', summary: summaryOf(output), provider: withoutStatus(compact(output)) }];
+    // Like its thoughts, it is the provider's own, and goes back to it in its place.
+    case 'web_search_call':
+      return [{ type: 'reasoning', summary: searchedFor(output), provider: compact(output) }];
     default:
       return [];
   }
@@ -118,12 +127,23 @@ function summaryOf(reasoning: ResponseReasoningItem): string {
   return summary === '' ? (reasoning.content ?? []).map((part) => part.text).join('') : summary;
 }
 
-/** As it came, but for the empty fields and the state of the stream, which providers refuse in an input. */
-function compact(reasoning: ResponseReasoningItem): Record<string, unknown> {
-  const { status: _, ...kept } = reasoning;
+/** What a search was for, for people who watch. */
+function searchedFor({ action }: ResponseFunctionWebSearch): string {
+  const { query, queries, url } = (action ?? {}) as { query?: string; queries?: string[]; url?: string };
+  const what = url ?? query ?? queries?.join('; ') ?? '';
+  return `Searched the web${what === '' ? '' : `: ${what}`}`;
+}
+
+/** As it came, but for the empty fields. */
+function compact(output: ResponseReasoningItem | ResponseFunctionWebSearch): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(kept).filter(([, value]) => value !== null && value !== undefined),
+    Object.entries(output).filter(([, value]) => value !== null && value !== undefined),
   );
+}
+
+/** The state of the stream, which providers refuse with a thought in an input. */
+function withoutStatus({ status: _, ...kept }: Record<string, unknown>): Record<string, unknown> {
+  return kept;
 }
 
 function textOf(items: Item[]): string {

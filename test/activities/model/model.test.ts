@@ -59,6 +59,7 @@ async function setUp(
     providers: new ModelProviders({}),
     instructionsFor: async (agent, offered) => `You are ${agent.settings.role} with ${[...offered]}.`,
     offeredTools: () => [listDir],
+    searchesWeb: () => false,
     store: async () => ({ handle: 'h_1' }),
     planCall: (_agent, _session, call) => {
       planned.push(call);

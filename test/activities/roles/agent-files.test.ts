@@ -4,8 +4,6 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { parseRole } from '../../../activities/roles/parse-role.ts';
 import { tighten } from '../../../activities/roles/tighten.ts';
-import { TO_COME } from '../../../activities/roles/tool-names.ts';
-import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
 import { offeredTools } from '../../../activities/tools/offered.ts';
 import { agentIn, sessionWith } from '../tools/tool-context.ts';
@@ -47,8 +45,6 @@ interface Expected {
 const AGENTS = 'spawn_agent';
 const ALL: Expected = { tools: [...WORKING, AGENTS] };
 const noCounterpart = (what: string) => `${JSON.stringify(what)} has no counterpart; it allows nothing`;
-const toCome = (what: string, tool?: string) =>
-  `${JSON.stringify(what)} ${tool === undefined ? '' : `means ${tool}, which `}does not come with Cadre yet`;
 const someCalls = (what: string) =>
   `${JSON.stringify(what)} allows a tool for some calls only, which has no counterpart; it allows nothing`;
 const allCalls = (what: string) =>
@@ -68,10 +64,7 @@ const FILES: Record<string, Expected> = {
   'claude/block-list.md': {
     tools: ['read_file', 'view_image', 'web_search', 'apply_patch'],
     says: { model: 'opus' },
-    notices: [
-      `5: ${toCome('WebSearch', 'web_search')}`,
-      '9: color has no counterpart here: agents have no colours',
-    ],
+    notices: ['9: color has no counterpart here: agents have no colours'],
   },
   'claude/flow-list.md': { tools: ['read_file', 'grep_files', 'view_image', 'update_plan'] },
   'claude/no-writes.md': { tools: [...without(WORKING, 'apply_patch'), AGENTS] },
@@ -179,7 +172,6 @@ const FILES: Record<string, Expected> = {
   'codex/cautious.toml': { ...ALL, approval: 'untrusted' },
   'codex/from-markdown.md': {
     tools: ['web_search', 'shell', 'apply_patch'],
-    notices: [`4: ${toCome('web_search')}`],
   },
   'cadre/critic.md': {
     tools: ['read_file', 'list_dir', 'grep_files'],
@@ -217,9 +209,4 @@ test.each(Object.entries(FILES))('%s loads, with its tools and what has no count
   expect(role).toMatchObject({ description: expect.stringMatching(/./), body: expect.stringMatching(/./) });
   expect(role).toMatchObject(expected.says ?? {});
   expect(warnings).toEqual((expected.notices ?? []).map((notice) => `${path}:${notice}`));
-});
-
-test('what is told to be still to come is what comes with nobody', () => {
-  const here = new Set(builtinTools.map(({ name }) => name));
-  expect([...TO_COME].filter((name) => here.has(name))).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
-import { offeredTools, planCall } from '../../../activities/tools/offered.ts';
+import { offeredTools, planCall, searchesWeb } from '../../../activities/tools/offered.ts';
 import { agentSettingsSchema, DIALECT_TOOLS, type Dialect } from '../../../protocol/index.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 
@@ -54,6 +54,22 @@ describe('what is offered', () => {
     expect(names(agentIn({ working_directory: '/', tool_policy }))).toEqual([...SHELL, 'wait']);
   });
 });
+
+test.each<[object, object, boolean]>([
+  [{}, {}, false],
+  [{ web_search: true }, {}, true],
+  [{ web_search: true }, { deny: ['web_*'] }, false],
+  [{ web_search: true }, { allow: [['shell']] }, false],
+  [{ web_search: true }, { allow: [['web_search']], read_only: true }, true],
+])(
+  'the provider’s own search is there with the toggles %j and the tools %j: %s',
+  (tools, policy, expected) => {
+    const tool_policy = { allow: [], deny: [], ...policy };
+    expect(searchesWeb(agentIn({ working_directory: '/', tool_policy }), sessionWith({ tools }))).toBe(
+      expected,
+    );
+  },
+);
 
 describe('the named dialect', () => {
   const NAMED = ['subagent_list', 'subagent_describe', 'subagent_run'];

@@ -324,6 +324,36 @@ test.each([
   expect(server.requests).toHaveLength(3);
 });
 
+test('the provider’s own search is asked for, told of, and goes back to it in its place', async () => {
+  const settings = { wire_api: 'responses' } as const;
+  const { complete, server } = await providerAt(
+    { reasoning: 'look it up', search: 'what is new', text: 'this is new' },
+    { settings },
+  );
+  const { items } = await complete(modelCall(task, { web_search: true }));
+  expect(items).toMatchObject([
+    { type: 'reasoning', summary: 'look it up' },
+    { type: 'reasoning', summary: 'Searched the web: what is new' },
+    { type: 'assistant_message', text: 'this is new' },
+  ]);
+  await complete(modelCall([...task, ...items, textMessage('and now?')]));
+  const bodies = server.requests.map(({ body }) => body as { tools?: unknown[]; input: { type?: string }[] });
+  expect(bodies[0]?.tools).toContainEqual({ type: 'web_search' });
+  expect(bodies[1]?.tools ?? []).not.toContainEqual({ type: 'web_search' });
+  expect(bodies[1]?.input[2]).toEqual({
+    type: 'web_search_call',
+    id: expect.stringMatching(/^ws_/),
+    status: 'completed',
+    action: { type: 'search', query: 'what is new' },
+  });
+});
+
+test('Chat Completions, which have no such tool, are asked without it', async () => {
+  const { complete, server } = await providerAt({ text: 'ok' }, { settings: { wire_api: 'chat' } });
+  await complete(modelCall(task, { web_search: true }));
+  expect(JSON.stringify(server.requests[0]?.body)).not.toContain('web_search');
+});
+
 test('reasoning that the provider cannot read back is left out, so that the conversation goes on', async () => {
   const { complete } = await providerAt(
     ({ items }) =>
