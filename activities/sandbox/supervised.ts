@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, constants, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { Socket } from 'node:net';
 import { constants as osConstants } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -14,6 +12,7 @@ import { isForLoader } from './bubblewrap.ts';
 import { limitNamespace } from './namespace-limit.ts';
 import { type ProcessCount, watchProcesses } from './process-count.ts';
 import { isAlive, killQuietly, killStrays, MARK_NAME, type StrayQuery } from './strays.ts';
+import { openPipe, SupervisedOutput, screenOf } from './supervised-output.ts';
 import { type Terminal, withoutTerminals } from './terminal.ts';
 import { watchdog } from './watchdog.ts';
 
@@ -47,8 +46,8 @@ export interface SupervisedEnd {
 
 /** How long a command may take to end by itself once it is told to. */
 const GRACE_MS = 500;
-/** How long to wait for the rest of the output after everything was killed. */
-const DRAIN_MS = 3_000;
+/** How long to wait until what was killed is gone. */
+const GONE_MS = 3_000;
 
 /**
  * Makes the pipe for the output, then waits for leave to start; a worker that died meanwhile never gives it. When
@@ -180,12 +179,12 @@ class Run {
   }
 
   /** Opens the pipe, has the watchdog guard the group, and only then lets the command begin. */
-  async start(pipePath: string, ended: Promise<ChildEnd>): Promise<Output> {
+  async start(pipePath: string, ended: Promise<ChildEnd>): Promise<SupervisedOutput> {
     const ready = await Promise.race([once(this.#gate, 'data'), ended]);
     if (!Array.isArray(ready)) throw cannotStart(`its gate ended early (${ready.code ?? ready.signal})`);
     const { terminal } = this.#command;
     const { stream, opened } = terminal === undefined ? openPipe(pipePath) : screenOf(terminal);
-    const output = new Output(stream, this.#command.onOutput);
+    const output = new SupervisedOutput(stream, this.#command.onOutput);
     this.#gate.on('data', (chunk: Buffer) => {
       const wasKnown = this.#innerPid !== undefined;
       this.#info += chunk.toString();
@@ -242,60 +241,9 @@ class Run {
   }
 }
 
-/** Where output comes from, and what to do once the command has its own end of that. */
-interface Source {
-  stream: Socket;
-  opened(): void;
-}
-
-function openPipe(path: string): Source {
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  // Held until the command has its own end: a pipe without writers would look ended before it began.
-  const writer = openSync(path, constants.O_WRONLY);
-  return {
-    stream: new Socket({ fd: reader, readable: true, writable: false }),
-    opened() {
-      closeSync(writer);
-      void rm(path, { force: true });
-    },
-  };
-}
-
-function screenOf(terminal: Terminal): Source {
-  return { stream: terminal.stream, opened: () => terminal.handOver() };
-}
-
 async function untilGone(pid: number): Promise<void> {
   killQuietly(pid, 'SIGKILL');
-  for (let waited = 0; waited < DRAIN_MS && (await isAlive(pid)); waited += 5) await sleep(5);
-}
-
-/** What the command writes, handed on piece by piece. */
-class Output {
-  readonly #socket: Socket;
-  readonly #done: Promise<void>;
-  #problem: unknown;
-
-  constructor(stream: Socket, onOutput: SupervisedCommand['onOutput']) {
-    this.#socket = stream;
-    this.#done = this.#read(onOutput).catch((error: unknown) => {
-      // How a terminal says that nobody has it open any more.
-      if ((error as NodeJS.ErrnoException).code !== 'EIO') this.#problem = error;
-    });
-  }
-
-  /** Waits for the rest, which is there already when every writer is gone. */
-  async finish(): Promise<void> {
-    const late = new AbortController();
-    await Promise.race([this.#done, sleep(DRAIN_MS, undefined, { signal: late.signal }).catch(() => {})]);
-    late.abort();
-    this.#socket.destroy();
-    if (this.#problem !== undefined) throw this.#problem;
-  }
-
-  async #read(onOutput: SupervisedCommand['onOutput']): Promise<void> {
-    for await (const chunk of this.#socket) await onOutput(chunk as Buffer);
-  }
+  for (let waited = 0; waited < GONE_MS && (await isAlive(pid)); waited += 5) await sleep(5);
 }
 
 function cannotStart(why: unknown): CadreError {

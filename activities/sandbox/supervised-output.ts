@@ -1,0 +1,61 @@
+import { closeSync, constants, openSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Terminal } from './terminal.ts';
+
+/** How long to wait for the rest of the output after everything was killed. */
+const DRAIN_MS = 3_000;
+
+/** Where output comes from, and what to do once the command has its own end of that. */
+interface OutputSource {
+  stream: Socket;
+  opened(): void;
+}
+
+export function openPipe(path: string): OutputSource {
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  // Held until the command has its own end: a pipe without writers would look ended before it began.
+  const writer = openSync(path, constants.O_WRONLY);
+  return {
+    stream: new Socket({ fd: reader, readable: true, writable: false }),
+    opened() {
+      closeSync(writer);
+      void rm(path, { force: true });
+    },
+  };
+}
+
+export function screenOf(terminal: Terminal): OutputSource {
+  return { stream: terminal.stream, opened: () => terminal.handOver() };
+}
+
+type OnOutput = (chunk: Buffer) => Promise<void> | void;
+
+/** What the command writes, handed on piece by piece. */
+export class SupervisedOutput {
+  readonly #socket: Socket;
+  readonly #done: Promise<void>;
+  #problem: unknown;
+
+  constructor(stream: Socket, onOutput: OnOutput) {
+    this.#socket = stream;
+    this.#done = this.#read(onOutput).catch((error: unknown) => {
+      // How a terminal says that nobody has it open any more.
+      if ((error as NodeJS.ErrnoException).code !== 'EIO') this.#problem = error;
+    });
+  }
+
+  /** Waits for the rest, which is there already when every writer is gone. */
+  async finish(): Promise<void> {
+    const late = new AbortController();
+    await Promise.race([this.#done, sleep(DRAIN_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    late.abort();
+    this.#socket.destroy();
+    if (this.#problem !== undefined) throw this.#problem;
+  }
+
+  async #read(onOutput: OnOutput): Promise<void> {
+    for await (const chunk of this.#socket) await onOutput(chunk as Buffer);
+  }
+}
