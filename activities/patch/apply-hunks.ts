@@ -1,5 +1,5 @@
 import { CadreError } from '../../protocol/index.ts';
-import { findLines } from './find-lines.ts';
+import { findLines, firstMissing } from './find-lines.ts';
 import type { Hunk } from './parse-patch.ts';
 import { joinText, splitText } from './text.ts';
 
@@ -27,11 +27,13 @@ export function applyHunks(text: string, hunks: readonly Hunk[], path: string): 
     replacements.push(found);
     from = found.to;
   }
-  const result = [...lines];
-  for (const { from: at, to, lines: put } of replacements.toSorted((a, b) => b.from - a.from)) {
-    result.splice(at, to - at, ...put);
+  const parts: (readonly string[])[] = [];
+  let copied = 0;
+  for (const { from: at, to, lines: put } of replacements.toSorted((a, b) => a.from - b.from)) {
+    parts.push(lines.slice(copied, at), put);
+    copied = to;
   }
-  return joinText({ lines: result, ...form });
+  return joinText({ lines: [...parts, lines.slice(copied)].flat(), ...form });
 }
 
 /** Below the hunk before; a model that has them out of order is understood where nothing overlaps. */
@@ -108,9 +110,9 @@ function misplaced(
   { path, number, of, lines }: Place,
 ): CadreError {
   const which = of === 1 ? 'The hunk' : `Hunk ${number} of ${of}`;
-  const lost = anchors.find((anchor) => findLines(lines, [anchor], 0) === undefined);
+  const lost = firstMissing(lines, anchors);
   const missing = hunkLines.filter(({ kind }) => kind !== 'add').map(({ text }) => text);
-  const gone = lost ?? missing.find((text) => findLines(lines, [text], 0) === undefined);
+  const gone = lost ?? firstMissing(lines, missing);
   const why =
     gone === undefined
       ? 'its lines do not stand there one below the other'

@@ -34,10 +34,46 @@ export function findLines(
   const last = lines.length - wanted.length;
   const first = atEnd ? Math.max(from, last) : from;
   for (const view of VIEWS) {
-    const asked = wanted.map(view);
-    for (let at = first; at <= last; at++) {
-      if (asked.every((line, n) => view(lines[at + n] as string) === line)) return at;
-    }
+    const at = firstPlace(lines, wanted.map(view), first, view);
+    if (at !== undefined) return at;
   }
   return undefined;
+}
+
+/** Which of the lines stands nowhere in the file, however it is looked at. */
+export function firstMissing(lines: readonly string[], wanted: readonly string[]): string | undefined {
+  const loosest = (line: string): string => plain(line).trim();
+  const there = new Set(lines.map(loosest));
+  return wanted.find((line) => !there.has(loosest(line)));
+}
+
+/** Knuth, Morris and Pratt over lines: many that are alike would hold up the whole worker otherwise. */
+function firstPlace(
+  lines: readonly string[],
+  wanted: readonly string[],
+  from: number,
+  view: (line: string) => string,
+): number | undefined {
+  if (wanted.length === 0) return from <= lines.length ? from : undefined;
+  const falls = fallsOf(wanted);
+  let matched = 0;
+  for (let at = from; at < lines.length; at++) {
+    const line = view(lines[at] as string);
+    while (matched > 0 && line !== wanted[matched]) matched = falls[matched - 1] as number;
+    if (line === wanted[matched]) matched++;
+    if (matched === wanted.length) return at - matched + 1;
+  }
+  return undefined;
+}
+
+/** For each line, how many of the first lines still match when the next one does not. */
+function fallsOf(wanted: readonly string[]): number[] {
+  const falls = [0];
+  let matched = 0;
+  for (const line of wanted.slice(1)) {
+    while (matched > 0 && line !== wanted[matched]) matched = falls[matched - 1] as number;
+    if (line === wanted[matched]) matched++;
+    falls.push(matched);
+  }
+  return falls;
 }

@@ -43,6 +43,15 @@ export async function planFiles(
     return [real, known];
   };
   for (const change of changes) {
+    if (change.kind === 'delete') {
+      const link = await linkAt(resolve(change.path));
+      if (link !== undefined) {
+        if (files.has(link.path)) throw missing(change.path);
+        files.set(link.path, { before: link.stats, content: undefined });
+        summary.push(`D ${change.path}`);
+        continue;
+      }
+    }
     const [real, known] = await find(change.path);
     switch (change.kind) {
       case 'add': {
@@ -102,6 +111,13 @@ async function realPath(path: string): Promise<string> {
     }
     return join(await realPath(dirname(path)), basename(path));
   }
+}
+
+/** A link that is itself meant: to delete it says nothing of what it leads to. */
+async function linkAt(path: string): Promise<{ path: string; stats: Stats } | undefined> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats?.isSymbolicLink() !== true) return undefined;
+  return { path: join(await realPath(dirname(path)), basename(path)), stats };
 }
 
 async function look(real: string, path: string): Promise<Known> {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type AgentSettings, CadreError, type SandboxMode } from '../../protocol/index.ts';
 import { parsePatch } from '../patch/parse-patch.ts';
 import { planFiles } from '../patch/plan-files.ts';
-import { writeFiles } from '../patch/write-files.ts';
+import { type FileWrite, writeFiles } from '../patch/write-files.ts';
 import { isWritable, writableRoots } from '../sandbox/bubblewrap.ts';
 import { isWithin } from '../sandbox/is-within.ts';
 import { PROTECTED_NAMES } from '../sandbox/protected-paths.ts';
@@ -35,10 +35,7 @@ export async function patch(input: string, context: ToolContext): Promise<string
     });
   }
   const { writes, summary } = await planFiles(parsePatch(input), context.resolve);
-  const asked = needsApproval(
-    writes.map(({ path }) => path),
-    context,
-  );
+  const asked = needsApproval(writes, context);
   if (asked !== undefined && !context.approved) throw asked;
   context.signal.throwIfAborted();
   await writeFiles(writes);
@@ -46,22 +43,32 @@ export async function patch(input: string, context: ToolContext): Promise<string
 }
 
 function needsApproval(
-  paths: readonly string[],
+  writes: readonly FileWrite[],
   { agent, stateDir }: ToolContext,
 ): ApprovalNeeded | undefined {
   const { sandbox_mode: mode, approval_policy: policy } = agent.settings;
-  const outside = paths.filter((path) => !mayWrite(path, agent.settings, stateDir));
-  const asked = policy === 'untrusted' ? paths : outside;
-  if (asked.length === 0) return undefined;
+  const outside = writes.filter(({ path }) => !mayWrite(path, agent.settings, stateDir));
+  const changed = policy === 'untrusted' ? writes : outside;
+  if (changed.length === 0) return undefined;
+  const asked = changed.map((write) => `${effectOf(write)} ${write.path}`);
   return new ApprovalNeeded(
     {
       kind: 'patch',
-      summary: `change ${asked.join(', ')}`,
+      summary: asked.join(', '),
       reason: reasonFor(outside.length > 0, mode),
       key: JSON.stringify([[...asked].sort(), mode]),
     },
-    { subject: 'This patch', hint: `Nothing was changed, in no file. It is about ${asked.join(', ')}.` },
+    {
+      subject: 'This patch',
+      hint: `Nothing was changed, in no file. It is about ${changed.map(({ path }) => path).join(', ')}.`,
+    },
   );
+}
+
+/** Whoever allows a change has not allowed that the file is taken away. */
+function effectOf({ before, content }: FileWrite): 'add' | 'change' | 'delete' {
+  if (before === undefined) return 'add';
+  return content === undefined ? 'delete' : 'change';
 }
 
 function reasonFor(isOutside: boolean, mode: SandboxMode): string {
@@ -83,7 +90,8 @@ function mayWrite(
   const root = writableRoots(folder, more).findLast((candidate) => isWithin(path, candidate));
   if (root === undefined) return false;
   // Also where it does not exist yet, and however deep it lies: what is in it decides what runs later.
-  const below = path.slice(root.length).split(sep);
+  // Some file systems take small letters and capitals for the same.
+  const below = path.slice(root.length).toLowerCase().split(sep);
   if (below.some((part) => PROTECTED_NAMES.includes(part))) return false;
   return isWritable(dirname(path), folder, stateDir, more);
 }

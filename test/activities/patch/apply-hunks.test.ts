@@ -132,3 +132,17 @@ test('a patch of 2,000 lines is applied to a file of 20,000 in a moment', () => 
   expect(performance.now() - started).toBeLessThan(8_000);
   expect(result.split('\n').filter((one) => one.startsWith('changed'))).toHaveLength(500);
 });
+
+test('lines that are all alike, and very many new ones, take no time worth mentioning', () => {
+  const alike = 'x\n'.repeat(200_000);
+  const kept = Array.from({ length: 100_000 }, () => ' x');
+  const begun = performance.now();
+  expect(() => apply(alike, '@@', kept.join('\n'), '-y', '+z')).toThrow(/there is no line "y"/);
+  expect(apply(alike, '@@', kept.join('\n'), '-x', '+z')).toBe(
+    `${'x\n'.repeat(100_000)}z\n${'x\n'.repeat(99_999)}`,
+  );
+  const fresh = Array.from({ length: 300_000 }, (_, index) => `+${index}`).join('\n');
+  expect(apply('a\n', '@@', ' a', fresh).length).toBeGreaterThan(1_000_000);
+  // Compared each with each, the first alone would take many minutes.
+  expect(performance.now() - begun).toBeLessThan(60_000);
+});

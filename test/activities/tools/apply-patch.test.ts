@@ -263,3 +263,30 @@ test('its summary names the files', () => {
   );
   expect(existsSync(join(folder, 'c'))).toBe(false);
 });
+
+test('to delete a link takes the link away, not what it leads to', async () => {
+  writeFileSync(join(outside, 'kept'), 'kept');
+  symlinkSync(join(outside, 'kept'), join(folder, 'link'));
+  expect((await refused(['*** Delete File: link', '*** Delete File: link'])).message).toMatch(
+    /does not exist/,
+  );
+  expect(await run(['*** Delete File: link'])).toBe('Applied:\nD link');
+  expect(names()).toEqual([]);
+  expect(readFileSync(join(outside, 'kept'), 'utf8')).toBe('kept');
+});
+
+test('a protected name is one in any letters: some file systems take them for the same', async () => {
+  for (const path of ['.GIT/hooks/pre-commit', '.Claude/settings.json', 'sub/.Agents/x']) {
+    expect((await asked([`*** Add File: ${path}`, '+x'])).need.summary).toBe(`add ${join(folder, path)}`);
+  }
+  expect(names()).toEqual([]);
+});
+
+test('the question says what becomes of each file, and another fate is another question', async () => {
+  writeFileSync(join(outside, 'f'), 'old\n');
+  const file = join(outside, 'f');
+  const change = (await asked(update(file))).need;
+  const remove = (await asked([`*** Delete File: ${file}`])).need;
+  expect([change.summary, remove.summary]).toEqual([`change ${file}`, `delete ${file}`]);
+  expect(remove.key).not.toBe(change.key);
+});
