@@ -39,10 +39,12 @@ export async function summarise(
   let usage: Usage = noUsage;
   // Tools stay on offer, so that what the provider keeps of earlier calls serves this one.
   let { items, tools } = call;
-  const { output_schema: _, ...rest } = call;
+  const { output_schema: _, web_search: search, ...rest } = call;
   for (let tries = 0; ; tries++) {
     try {
-      const asked = { ...rest, tools, items: [...items, textMessage(REQUEST)], summary: true } as const;
+      const searches = tools.length === 0 || search === undefined ? {} : { web_search: search };
+      const request = textMessage(REQUEST);
+      const asked = { ...rest, ...searches, tools, items: [...items, request], summary: true } as const;
       const reply = await provider.complete(asked, { signal, onDelta: () => {} });
       usage = addUsage(usage, reply.usage);
       const text = reply.items.filter((item) => item.type === 'assistant_message');

@@ -38,9 +38,11 @@ export async function writeFiles(writes: readonly FileWrite[]): Promise<void> {
       await one.place();
     }
   } catch (error) {
-    for (const one of staged.toReversed()) await one.restore();
-    for (const one of staged) await one.discard();
+    const lost: string[] = [];
+    for (const one of staged.toReversed()) await one.restore().catch(() => lost.push(one.path));
+    for (const one of staged) if (!lost.includes(one.path)) await one.discard();
     for (const folder of made.toReversed()) await rmdir(folder).catch(() => {});
+    if (lost.length > 0) throw halfDone(lost, error);
     throw error instanceof CadreError ? error : failure(error, at);
   }
   for (const one of staged) await one.discard();
@@ -81,10 +83,10 @@ class Staged {
     if (content === undefined) return;
     const file = await open(this.#new, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
     try {
+      // Root edits for others, whose file it stays; a new owner takes bits of the mode away.
+      if (before !== undefined && process.getuid?.() === 0) await file.chown(before.uid, before.gid);
       const bits = mode ?? before?.mode;
       if (bits !== undefined) await file.chmod(bits & 0o7777);
-      // Root edits for others, whose file it stays.
-      if (before !== undefined && process.getuid?.() === 0) await file.chown(before.uid, before.gid);
       await file.writeFile(content);
       await file.sync();
     } finally {
@@ -125,6 +127,15 @@ class Staged {
   get #target(): string {
     return this.#folder.at(this.#name);
   }
+}
+
+/** What cannot happen on a sound disk is said as it is, and what is needed to mend it is left there. */
+function halfDone(paths: readonly string[], error: unknown): CadreError {
+  return new CadreError(
+    'outcome_unknown',
+    `The patch failed in the middle, and ${paths.join(', ')} could not be put back: ${error}`,
+    { hint: 'What was there before lies beside it, in a file .cadre-….old.', cause: error },
+  );
 }
 
 /** A second name costs nothing; some file systems know none. */
