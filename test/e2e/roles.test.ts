@@ -56,7 +56,7 @@ test('the root of a run is held by its role, be it built in or of a file, in the
   const { agents } = await run(join(folder, 'deep'), '--agent', 'READER');
   expect(agents).toMatchObject([{ role: 'reader', model: 'large' }]);
   expect(model.requests.at(-1)).toMatchObject({
-    tools: ['read_file', 'grep_files', 'handle_read'],
+    tools: ['read_file', 'grep_files', 'view_image', 'handle_read'],
     instructions: expect.stringMatching(/You read on\.$/),
   });
   // What is named for this run goes before what the role says.

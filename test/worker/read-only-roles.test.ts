@@ -161,7 +161,7 @@ test('a role of a file reaches the model: its text, its tools, and no others', a
   expect(await session.root.wait()).toMatchObject({ status: 'completed' });
   const [first] = session.requests('counter-1');
   expect(first?.instructions?.endsWith('\n\nYou count the lines.')).toBe(true);
-  expect(first?.tools).toEqual(['read_file', 'grep_files', 'handle_read']);
+  expect(first?.tools).toEqual(['read_file', 'grep_files', 'view_image', 'handle_read']);
   expect(outputs(await session.items('counter-1'), 'shell')).toMatchObject([
     { error: { code: 'tool_not_allowed' } },
   ]);
