@@ -157,7 +157,7 @@ describe.skipIf(!state.works)('inside the sandbox', () => {
     process.env.CADRE_TEST_SECRET_KEY = 'hidden-value';
     const { output } = await run(
       'workspace-write',
-      `cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/${process.pid}/environ; kill -9 ${process.pid}; ls -d /proc/[0-9]* | wc -l`,
+      `cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/${process.pid}/environ; kill -9 ${process.pid}; ls -d /proc/[0-9]* 2>/dev/null | wc -l`,
     );
     delete process.env.CADRE_TEST_SECRET_KEY;
     expect(output).not.toContain('hidden-value');
@@ -178,7 +178,7 @@ describe.skipIf(!state.works)('inside the sandbox', () => {
     process.env.CADRE_TEST_SECRET_KEY = 'hidden-value';
     const { output } = await run(
       'workspace-write',
-      `cat /proc/*/environ | tr '\\0' '\\n'; ls -d /proc/[0-9]* | wc -l; ls /run; ls /dev | grep -c sda; echo x > ../there && echo wrote`,
+      `cat /proc/*/environ | tr '\\0' '\\n'; ls -d /proc/[0-9]* 2>/dev/null | wc -l; ls /run; ls /dev | grep -c sda; echo x > ../there && echo wrote`,
       join(outside, 'state'),
       '/',
     );
@@ -192,7 +192,7 @@ describe.skipIf(!state.works)('inside the sandbox', () => {
     async (path) => {
       const { output } = await run(
         'workspace-write',
-        'ls -d /proc/[0-9]* | wc -l; (echo 0 > /proc/sys/kernel/core_uses_pid) && echo set; ls /dev/sda; ls -A /run | head',
+        'ls -d /proc/[0-9]* 2>/dev/null | wc -l; (echo 0 > /proc/sys/kernel/core_uses_pid) && echo set; ls /dev/sda; ls -A /run | head',
         join(outside, 'state'),
         path,
       );
