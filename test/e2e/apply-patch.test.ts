@@ -8,29 +8,23 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type Answer, type ModelServer, startModelServer } from '../support/model-server.ts';
-import type { SeenRequest } from '../support/wire-requests.ts';
+import { afterAll, expect, test, vi } from 'vitest';
+import type { Answer } from '../support/model-server.ts';
 import { CadreHome } from './cadre-home.ts';
+import { call, PLAYED, PlayedModel } from './played-model.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
+const model = new PlayedModel();
 const home = new CadreHome();
 // Not below /tmp, where everybody may write.
 const outside = mkdtempSync('/var/tmp/cadre-outside-');
-let model: ModelServer;
-let play: (request: SeenRequest) => Answer;
-beforeAll(async () => {
-  model = await startModelServer((request) => play(request), { models: ['small'] });
-});
 afterAll(async () => {
   await home.remove();
-  await model.close();
   rmSync(outside, { recursive: true, force: true });
 });
 
 const patch = (...lines: string[]) => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
-const call = (name: string, args: object): Answer => ({ calls: [{ name, arguments: args }] });
 const update = ['*** Update File: a.txt', '@@', '-old', '+new'];
 const add = (path: string) => [`*** Add File: ${path}`, '+x'];
 
@@ -49,12 +43,12 @@ test('an agent changes files by patches and commands that apply one, and reaches
     { text: 'done' },
   ];
   const outputs: string[] = [];
-  play = (request) => {
+  model.play = (request) => {
     outputs.push(request.outputs.at(-1) ?? '');
     return answers[request.answers] ?? { text: 'too many' };
   };
-  const env = { OPENAI_BASE_URL: model.url };
-  const ended = await home.run(['run', 'go', '-c', 'model=small'], { cwd, env });
+  const { env } = model;
+  const ended = await home.run(['run', 'go', ...PLAYED], { cwd, env });
   expect(ended, ended.stderr).toMatchObject({ code: 0, stdout: 'done\n' });
   expect(outputs[1]).toBe('Applied:\nM a.txt (+1 -1)\nA sub/b.txt (+1)');
   expect(outputs[2]).toBe('Applied:\nM a.txt (+1 -1)');
@@ -78,13 +72,13 @@ test('a role that only reads has no patches, by whatever name', async () => {
     { text: 'done' },
   ];
   const outputs: string[] = [];
-  play = (request) => {
+  model.play = (request) => {
     expect(request.tools).not.toContain('apply_patch');
     outputs.push(request.outputs.at(-1) ?? '');
     return answers[request.answers] ?? { text: 'too many' };
   };
-  const env = { OPENAI_BASE_URL: model.url };
-  const args = ['run', 'go', '-c', 'model=small', '--agent', 'explorer', '-s', 'danger-full-access'];
+  const { env } = model;
+  const args = ['run', 'go', ...PLAYED, '--agent', 'explorer', '-s', 'danger-full-access'];
   expect(await home.run(args, { cwd, env })).toMatchObject({ stdout: 'done\n' });
   expect(outputs.slice(1).map((output) => JSON.parse(output).error.code)).toEqual([
     'tool_not_allowed',

@@ -1,26 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, expect, test, vi } from 'vitest';
-import { McpConnection, type ServerOptions } from '../support/mcp-client.ts';
+import { afterAll, expect, test, vi } from 'vitest';
+import { mcpConnections } from '../support/mcp-connections.ts';
 import { CadreHome, playing, type Running } from './cadre-home.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 const home = new CadreHome();
-const open: McpConnection[] = [];
-
-async function connect(options: Partial<ServerOptions> = {}): Promise<McpConnection> {
-  const connection = await McpConnection.open(home, {
-    cwd: home.newFolder('mcp'),
-    args: playing('mcp.yaml'),
-    ...options,
-  });
-  open.push(connection);
-  return connection;
-}
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((connection) => connection.close()));
-});
+const connect = mcpConnections(home);
 afterAll(() => home.remove());
 
 function isAlive(pid: number): boolean {

@@ -1,28 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientOptions } from '@modelcontextprotocol/client';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
-import { McpConnection, type ServerOptions } from '../support/mcp-client.ts';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { mcpConnections } from '../support/mcp-connections.ts';
 import { CadreHome, playing } from './cadre-home.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 const home = new CadreHome();
-const open: McpConnection[] = [];
-
-async function connect(options: Partial<ServerOptions> = {}): Promise<McpConnection> {
-  const connection = await McpConnection.open(home, {
-    cwd: home.newFolder('mcp'),
-    args: playing('mcp.yaml'),
-    ...options,
-  });
-  open.push(connection);
-  return connection;
-}
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((connection) => connection.close()));
-});
+const connect = mcpConnections(home);
 afterAll(() => home.remove());
 
 test('a run tells what happens in the tree, with names and roles, and answers with fields and with text', async () => {

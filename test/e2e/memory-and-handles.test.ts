@@ -1,36 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, type ModelServer, startModelServer } from '../support/model-server.ts';
+import { afterAll, expect, test } from 'vitest';
+import type { Answer } from '../support/model-server.ts';
 import type { SeenRequest } from '../support/wire-requests.ts';
 import { CadreHome } from './cadre-home.ts';
+import { call, PLAYED, PlayedModel } from './played-model.ts';
 
+const model = new PlayedModel();
 const home = new CadreHome();
 const path = join(home.home, 'memory.md');
-let model: ModelServer;
-/** What the models of a test answer, in their order. */
-let play: (request: SeenRequest) => Answer;
+afterAll(() => home.remove());
 
-beforeAll(async () => {
-  model = await startModelServer((request) => play(request), { models: ['small'] });
-});
-afterAll(async () => {
-  await home.remove();
-  await model.close();
-});
-
-const call = (name: string, args: object): Answer => ({ calls: [{ name, arguments: args }] });
 const run = (...args: string[]) =>
-  home.json<{ session_id: string; status: string; output: string }>(
-    ['run', 'go', '-c', 'model=small', ...args],
-    { cwd: home.newFolder('memory'), env: { OPENAI_BASE_URL: model.url } },
-  );
+  home.json<{ session_id: string; status: string; output: string }>(['run', 'go', ...PLAYED, ...args], {
+    cwd: home.newFolder('memory'),
+    env: model.env,
+  });
 /** The newest output of a tool that a model is shown. */
 const lastOutput = (request: SeenRequest) => request.outputs.at(-1) ?? '';
 
 test('what a cut left out is read by its handle, and a conversation by that of its agent', async () => {
   const seen: string[] = [];
-  play = (request) => {
+  model.play = (request) => {
     const isRoot = !request.agent.id.includes('/');
     const root = request.agent.id;
     seen.push(`${isRoot ? 'root' : 'child'} ${lastOutput(request)}`);
@@ -59,7 +50,7 @@ test('what a cut left out is read by its handle, and a conversation by that of i
 });
 
 test('what one session remembers the next one is told, also by a role that only reads; off, there is none of it', async () => {
-  play = ({ answers }) =>
+  model.play = ({ answers }) =>
     [call('remember', { note: 'The tests are run by make check.' }), { text: 'noted' }][answers] ?? {
       text: '',
     };
@@ -71,7 +62,7 @@ test('what one session remembers the next one is told, also by a role that only 
   expect(begun[0]?.instructions).not.toContain('make check');
   expect(begun[0]?.tools).toContain('remember');
 
-  play = () => ({ text: 'read' });
+  model.play = () => ({ text: 'read' });
   const second = await run('-c', 'memory.enabled=true');
   const told = model.requests.find((request) => request.agent.id === second.session_id);
   expect(told?.instructions).toContain(`in ${path}, the newest last`);

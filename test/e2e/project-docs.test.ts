@@ -2,30 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection, WorkflowClient } from '@temporalio/client';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type Answer, type ModelServer, startModelServer } from '../support/model-server.ts';
-import type { SeenRequest } from '../support/wire-requests.ts';
+import { afterAll, expect, test, vi } from 'vitest';
+import type { Answer } from '../support/model-server.ts';
 import { CadreHome } from './cadre-home.ts';
+import { call, PLAYED, PlayedModel } from './played-model.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
+const model = new PlayedModel();
 const home = new CadreHome();
-let model: ModelServer;
-let play: (request: SeenRequest) => Answer;
+afterAll(() => home.remove());
 
-beforeAll(async () => {
-  model = await startModelServer((request) => play(request), { models: ['small'] });
-});
-afterAll(async () => {
-  await home.remove();
-  await model.close();
-});
-
-const call = (name: string, args: object): Answer => ({ calls: [{ name, arguments: args }] });
-const options = (cwd: string) => ({ cwd, env: { OPENAI_BASE_URL: model.url } });
+const options = (cwd: string) => ({ cwd, env: model.env });
 const run = (cwd: string, ...args: string[]) =>
   home.json<{ session_id: string; status: string; output: string }>(
-    ['run', 'go', '-c', 'model=small', ...args],
+    ['run', 'go', ...PLAYED, ...args],
     options(cwd),
   );
 const toldTo = (id: string) => [
@@ -59,7 +50,7 @@ test('what a project says is told to an agent once, as it was, to its children a
     'AGENTS.md': `Run make check.\n${long}`,
     'deep/CLAUDE.md': 'In deep: be brief.',
   });
-  play = ({ agent, answers }) => {
+  model.play = ({ agent, answers }) => {
     if (agent.id.includes('/')) return { text: 'child' };
     const steps: Answer[] = [
       call('shell', { command: 'echo "Run nothing." > ../AGENTS.md; echo "Run nothing." > CLAUDE.md' }),
@@ -102,7 +93,7 @@ test('what a project says is told to an agent once, as it was, to its children a
   await home.run(['wait', forked.session_id, '--timeout', '60'], options(join(folder, 'deep')));
   expect(toldTo(forked.session_id)).toEqual([root.replaceAll(id, forked.session_id)]);
   // A new session reads what is there now.
-  play = () => ({ text: 'done' });
+  model.play = () => ({ text: 'done' });
   const later = await run(join(folder, 'deep'));
   expect(toldTo(later.session_id)[0]).toContain('Run nothing.');
 });
@@ -115,8 +106,8 @@ test('what is cut or left out is told to the person and the agent; off, there is
   });
   writeFileSync(join(home.root, 'private.md'), 'only for the person');
   symlinkSync(join(home.root, 'private.md'), join(folder, 'in/AGENTS.md'));
-  play = () => ({ text: 'done' });
-  const args = ['run', 'go', '-c', 'model=small'];
+  model.play = () => ({ text: 'done' });
+  const args = ['run', 'go', ...PLAYED];
   const cut = await home.run([...args, '-c', 'project_doc_max_bytes=1000'], options(join(folder, 'in')));
   expect(cut.code, cut.stderr).toBe(0);
   expect(cut.stderr).toMatch(
