@@ -1,9 +1,10 @@
+const loosest = (line: string): string => plain(line).trim();
 /** How a line is looked at: as it is, then with ever more that does not matter left out. */
 const VIEWS: readonly ((line: string) => string)[] = [
   (line) => line,
   (line) => line.trimEnd(),
   (line) => line.trim(),
-  (line) => plain(line).trim(),
+  loosest,
 ];
 
 /** Signs that models write in their plain form, and files hold in the typographic one, or the other way round. */
@@ -42,7 +43,6 @@ export function findLines(
 
 /** Which of the lines stands nowhere in the file, however it is looked at. */
 export function firstMissing(lines: readonly string[], wanted: readonly string[]): string | undefined {
-  const loosest = (line: string): string => plain(line).trim();
   const there = new Set(lines.map(loosest));
   return wanted.find((line) => !there.has(loosest(line)));
 }

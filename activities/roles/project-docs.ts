@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { realpath } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { ProjectDocs } from '../../protocol/index.ts';
+import { upToRepository } from '../sandbox/has-repository.ts';
 import { isWithin } from '../sandbox/is-within.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
-import { projectRoot } from '../trust/project-root.ts';
 
 /** In each folder the first of them that can be read. */
 const NAMES = ['AGENTS.md', 'CLAUDE.md'];
@@ -20,11 +20,12 @@ type DocFile = ProjectDocs['files'][number];
 export async function readProjectDocs(folder: string, maxBytes: number): Promise<ProjectDocs | undefined> {
   const real = await realpath(folder).catch(() => undefined);
   if (real === undefined || maxBytes === 0) return undefined;
-  const root = projectRoot(real);
+  const levels = upToRepository(real);
+  const root = levels.at(-1) ?? real;
   const files: DocFile[] = [];
   const notices: string[] = [];
   let room = maxBytes;
-  for (const level of levelsUp(real, root)) {
+  for (const level of levels) {
     const found = await docIn(level, root, room, notices);
     if (found === undefined) continue;
     room -= found.bytes;
@@ -32,13 +33,6 @@ export async function readProjectDocs(folder: string, maxBytes: number): Promise
   }
   if (files.length === 0 && notices.length === 0) return undefined;
   return { files, ...(notices.length === 0 ? {} : { notices }) };
-}
-
-/** The nearest first. */
-function levelsUp(folder: string, root: string): string[] {
-  const levels = [folder];
-  for (let at = folder; at !== root; levels.push(at)) at = dirname(at);
-  return levels;
 }
 
 async function docIn(

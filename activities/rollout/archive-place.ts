@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type AgentId, type ArchiveRequest, CadreError, nameOf } from '../../protocol/index.ts';
 import { exists } from '../../rollout/write-new-file.ts';
-import { isWritable } from '../sandbox/bubblewrap.ts';
+import { writablePlaces } from '../sandbox/bubblewrap.ts';
 
 type Writer = ArchiveRequest['writer'];
 
@@ -77,7 +77,7 @@ function requireWritable(
   stateDir: string,
 ): void {
   if (mode === 'danger-full-access') return;
-  if (mode === 'workspace-write' && isWritable(folder, working_directory, stateDir)) return;
+  if (mode === 'workspace-write' && writablePlaces(working_directory, stateDir).has(folder)) return;
   throw new CadreError(
     'not_permitted',
     `archive_to is in ${folder}, which the sandbox (${mode}) does not let you write to.`,

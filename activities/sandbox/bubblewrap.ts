@@ -123,16 +123,26 @@ function isOfKernel(root: string): boolean {
   return ['/proc', '/sys'].some((kernel) => isWithin(root, kernel)) || ['/dev', '/run'].includes(root);
 }
 
-/** Whether a command in `workspace-write` could write to a folder, links resolved. */
-export function isWritable(
-  folder: string,
+/** Where a command in `workspace-write` could write, as it is now. */
+export interface WritablePlaces {
+  /** The innermost writable root that a path lies in, links resolved; undefined where it lies in none. */
+  rootOf(path: string): string | undefined;
+  /** Whether something could be made in a folder, links resolved. */
+  has(folder: string): boolean;
+}
+
+export function writablePlaces(
   workingDirectory: string,
   stateDir: string,
   more: readonly string[] = [],
-): boolean {
+): WritablePlaces {
   const roots = writableRoots(workingDirectory, more);
-  if (!roots.some((root) => isWithin(folder, root))) return false;
-  return !readOnlyInside(roots, stateDir).some((path) => isWithin(folder, path));
+  const readOnly = readOnlyInside(roots, stateDir);
+  const rootOf = (path: string) => roots.findLast((root) => isWithin(path, root));
+  return {
+    rootOf,
+    has: (folder) => rootOf(folder) !== undefined && !readOnly.some((path) => isWithin(folder, path)),
+  };
 }
 
 function socketFolders(): string[] {

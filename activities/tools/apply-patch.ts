@@ -4,8 +4,7 @@ import { type AgentSettings, CadreError, type SandboxMode } from '../../protocol
 import { parsePatch } from '../patch/parse-patch.ts';
 import { planFiles } from '../patch/plan-files.ts';
 import { type FileWrite, writeFiles } from '../patch/write-files.ts';
-import { isWritable, writableRoots } from '../sandbox/bubblewrap.ts';
-import { isWithin } from '../sandbox/is-within.ts';
+import { writablePlaces } from '../sandbox/bubblewrap.ts';
 import { PROTECTED_NAMES } from '../sandbox/protected-paths.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type ToolContext } from './define-tool.ts';
@@ -47,7 +46,8 @@ function needsApproval(
   { agent, stateDir }: ToolContext,
 ): ApprovalNeeded | undefined {
   const { sandbox_mode: mode, approval_policy: policy } = agent.settings;
-  const outside = writes.filter(({ path }) => !mayWrite(path, agent.settings, stateDir));
+  const isInside = mayWrite(agent.settings, stateDir);
+  const outside = writes.filter(({ path }) => !isInside(path));
   const changed = policy === 'untrusted' ? writes : outside;
   if (changed.length === 0) return undefined;
   const asked = changed.map((write) => `${effectOf(write)} ${write.path}`);
@@ -78,22 +78,21 @@ function reasonFor(isOutside: boolean, mode: SandboxMode): string {
     : 'it reaches outside of what the sandbox leaves writable';
 }
 
-/** Whether a command in the sandbox of the agent could write there, too. */
+/** What a patch may write without asking: what a command in the sandbox of the agent could. */
 function mayWrite(
-  path: string,
   { sandbox_mode: mode, working_directory: folder, sandbox }: AgentSettings,
   stateDir: string,
-): boolean {
-  if (mode === 'danger-full-access') return true;
-  if (mode === 'read-only') return false;
-  const more = sandbox?.writable_roots;
-  const root = writableRoots(folder, more).findLast((candidate) => isWithin(path, candidate));
-  if (root === undefined) return false;
-  // Also where it does not exist yet, and however deep it lies: what is in it decides what runs later.
-  // Some file systems take small letters and capitals for the same.
-  const below = path.slice(root.length).toLowerCase().split(sep);
-  if (below.some((part) => PROTECTED_NAMES.includes(part))) return false;
-  return isWritable(dirname(path), folder, stateDir, more);
+): (path: string) => boolean {
+  if (mode !== 'workspace-write') return () => mode === 'danger-full-access';
+  const places = writablePlaces(folder, stateDir, sandbox?.writable_roots);
+  return (path) => {
+    const root = places.rootOf(path);
+    if (root === undefined) return false;
+    // Also where it does not exist yet, and however deep it lies: what is in it decides what runs later.
+    // Some file systems take small letters and capitals for the same.
+    const below = path.slice(root.length).toLowerCase().split(sep);
+    return !below.some((part) => PROTECTED_NAMES.includes(part)) && places.has(dirname(path));
+  };
 }
 
 /** For people who watch; the patch may be broken. */

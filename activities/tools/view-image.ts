@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
-import { imageAddress, imageDigest } from '../model/providers/image-file.ts';
+import { keepImage } from '../model/providers/image-file.ts';
 import { defineTool } from './define-tool.ts';
 import { ordinaryPath } from './ordinary-path.ts';
 
@@ -15,14 +15,14 @@ export const viewImage = defineTool({
   summary: ({ path }) => path,
   async run({ path }, context) {
     const { real } = await ordinaryPath(context.resolve(path));
-    const found = imageDigest(real);
-    if ('problem' in found) {
-      throw new CadreError('tool_failed', `${path} cannot be shown: ${found.problem}.`, {
+    // It stays what it was, whatever becomes of the file.
+    const kept = await keepImage(real, context.stateDir).catch((error: unknown) => {
+      const problem = error instanceof Error ? error.message : String(error);
+      throw new CadreError('tool_failed', `${path} cannot be shown: ${problem}.`, {
         hint: 'Other files are read with read_file, or by a command.',
+        cause: error,
       });
-    }
-    // Kept from here on: it stays what it was, whatever becomes of the file.
-    await imageAddress({ path: real, ...found }, { working_directory: '/', state_dir: context.stateDir });
-    return { output: `The image ${path}:`, success: true, image: { path: real, ...found } };
+    });
+    return { output: `The image ${path}:`, success: true, image: { path: real, ...kept } };
   },
 });

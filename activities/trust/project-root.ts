@@ -1,13 +1,9 @@
 import { realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { hasRepository } from '../sandbox/has-repository.ts';
+import { hasRepository, upToRepository } from '../sandbox/has-repository.ts';
 
 /** The root of the repository that a folder is in; undefined outside of any. */
 export function repositoryRoot(folder: string): string | undefined {
-  for (let at = folder; ; at = dirname(at)) {
-    if (hasRepository(at)) return at;
-    if (dirname(at) === at) return undefined;
-  }
+  return upToRepository(folder).find(hasRepository);
 }
 
 /** What a folder's own settings and roles belong to: its repository, or outside of any the folder alone. */

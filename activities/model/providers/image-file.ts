@@ -57,9 +57,24 @@ export async function imageAddress(
     throw isGone(error) ? new Unfit('it is gone since it was attached') : error;
   });
   if (found.sha256 !== sha256) throw new Unfit('it has changed since it was attached');
-  // Without room for a copy it is shown from its file.
-  if (stateDir !== undefined) await storeOutput(stateDir, found).catch(() => {});
+  if (stateDir !== undefined) await keep(found, stateDir);
   return addressOf(found);
+}
+
+/**
+ * Keeps a copy of an image as it is now, under its digest.
+ *
+ * @throws Error that says what keeps the file from being shown to a model
+ */
+export async function keepImage(path: string, stateDir: string): Promise<{ sha256: string }> {
+  const found = await readImage(path);
+  await keep(found, stateDir);
+  return { sha256: found.sha256 };
+}
+
+/** Without room for a copy it is shown from its file. */
+async function keep(image: Image, stateDir: string): Promise<void> {
+  await storeOutput(stateDir, image).catch(() => {});
 }
 
 /** What tells an image apart from what it is changed into; or what keeps a file from being shown to a model. */
