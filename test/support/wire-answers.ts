@@ -6,6 +6,8 @@ export interface ScriptedAnswer {
   reasoning?: string;
   /** A search by the provider's own tool. */
   search?: string;
+  /** A command in the provider's own form of a call; without `call_id`, the item's id alone. */
+  localShell?: { call_id?: string } & Record<string, unknown>;
   calls?: { name: string; arguments: unknown; id?: string }[];
   usage?: { input?: number; cached?: number; output?: number; reasoning?: number };
 }
@@ -63,6 +65,11 @@ function responsesEvents(request: SeenRequest, answer: ScriptedAnswer): Record<s
         send('response.output_text.delta', { ...at, content_index: 0, delta, logprobs: [] });
       }
     });
+  }
+  if (answer.localShell !== undefined) {
+    const { call_id, ...action } = answer.localShell;
+    const called = call_id === undefined ? {} : { call_id };
+    add({ type: 'local_shell_call', id: `lsh_${made}`, ...called, status: 'completed', action }, () => {});
   }
   for (const call of callsOf(answer)) {
     const id = `fc_${made}_${call.index}`;

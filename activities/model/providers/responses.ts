@@ -8,7 +8,7 @@ import type {
   ResponseUsage,
   Tool,
 } from 'openai/resources/responses/responses';
-import { type Item, noUsage, type Usage } from '../../../protocol/index.ts';
+import { type Item, noUsage, type ToolCall, type Usage } from '../../../protocol/index.ts';
 import { BrokenAnswer, CutAnswer, FailedAnswer } from './broken-answer.ts';
 import { outputFormat } from './output-format.ts';
 import type { ModelCall } from './provider.ts';
@@ -108,6 +108,8 @@ function toItem(output: ResponseOutputItem): Item[] {
       return [
         { type: 'tool_call', call_id: output.call_id, name: output.name, arguments: output.arguments ?? '' },
       ];
+    case 'local_shell_call':
+      return [shellCall(output)];
     case 'reasoning':
       return [{ type: 'reasoning', summary: summaryOf(output), provider: withoutStatus(compact(output)) }];
     // Like its thoughts, it is the provider's own, and goes back to it in its place.
@@ -116,6 +118,24 @@ function toItem(output: ResponseOutputItem): Item[] {
     default:
       return [];
   }
+}
+
+/** Some models call a shell in a form of their own, asked for or not: the same call as one of the function. */
+function shellCall({ call_id, id, action }: ResponseOutputItem.LocalShellCall): ToolCall {
+  const { command: words = [], env, working_directory: workdir, timeout_ms } = action ?? {};
+  const variables = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`);
+  const command = variables.length === 0 ? words : ['env', ...variables, ...words];
+  return {
+    type: 'tool_call',
+    // Servers that keep to an older form give the item's alone.
+    call_id: call_id || id,
+    name: 'shell',
+    arguments: JSON.stringify({
+      command,
+      ...(workdir ? { workdir } : {}),
+      ...(timeout_ms ? { timeout_ms } : {}),
+    }),
+  };
 }
 
 function messageText(message: ResponseOutputMessage): string {

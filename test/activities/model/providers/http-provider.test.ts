@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ModelError } from '../../../../activities/model/model-error.ts';
 import { ModelProviders } from '../../../../activities/model/model-providers.ts';
 import type { ModelCall } from '../../../../activities/model/providers/provider.ts';
-import { type Item, type ProviderSettings, textMessage } from '../../../../protocol/index.ts';
+import { type Item, type ProviderSettings, type ToolCall, textMessage } from '../../../../protocol/index.ts';
 import {
   type Answer,
   type Answerer,
@@ -346,6 +346,41 @@ test('the provider’s own search is asked for, told of, and goes back to it in 
     status: 'completed',
     action: { type: 'search', query: 'what is new' },
   });
+});
+
+test.each([
+  ['its own', { call_id: 'call_own' }, 'call_own'],
+  ['that of the item', {}, expect.stringMatching(/^lsh_/)],
+])('a command in a provider’s own form is a call of the shell; its id is %s', async (_, id, expected) => {
+  const action = { type: 'exec', command: ['ls', '-a'], env: { LC_ALL: 'C' }, timeout_ms: 5_000 };
+  const { complete, server } = await providerAt(
+    { localShell: { ...id, ...action, working_directory: '/srv' } },
+    { settings: { wire_api: 'responses' } },
+  );
+  const { items } = await complete(modelCall(task));
+  expect(items).toEqual([
+    { type: 'tool_call', call_id: expected, name: 'shell', arguments: expect.any(String) },
+  ]);
+  const [call] = items as [ToolCall];
+  expect(JSON.parse(call.arguments)).toEqual({
+    command: ['env', 'LC_ALL=C', 'ls', '-a'],
+    workdir: '/srv',
+    timeout_ms: 5_000,
+  });
+  const output: Item = { type: 'tool_output', call_id: call.call_id, output: 'a', success: true };
+  await complete(modelCall([...task, call, output]));
+  const body = server.requests[1]?.body as { input: { type?: string }[] };
+  expect(body.input.slice(1)).toMatchObject([
+    { type: 'function_call', name: 'shell', call_id: call.call_id },
+    { type: 'function_call_output', call_id: call.call_id },
+  ]);
+});
+
+test('a command in such a form that tells nothing is a call that the shell refuses', async () => {
+  const settings = { wire_api: 'responses' } as const;
+  const { complete } = await providerAt({ localShell: { command: undefined } }, { settings });
+  const { items } = await complete(modelCall(task));
+  expect(items).toMatchObject([{ type: 'tool_call', name: 'shell', arguments: '{"command":[]}' }]);
 });
 
 test('Chat Completions, which have no such tool, are asked without it', async () => {
