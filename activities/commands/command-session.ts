@@ -11,6 +11,7 @@ export interface SessionCommand {
   cwd: string;
   environment: Readonly<Record<string, string>>;
   sandboxed: boolean;
+  hasNamespace: boolean;
   /** For when it has ended: what it did to what is protected, a sentence each. */
   release(): Promise<string[]>;
   hasTerminal: boolean;

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type AgentId, type ArchiveRequest, CadreError, nameOf } from '../../protocol/index.ts';
 import { exists } from '../../rollout/write-new-file.ts';
-import { writablePlaces } from '../sandbox/bubblewrap.ts';
+import { writablePlaces } from '../sandbox/writable-places.ts';
 
 type Writer = ArchiveRequest['writer'];
 

@@ -2,13 +2,14 @@ import type { AgentSettings, ApprovalRule } from '../../protocol/index.ts';
 import { isAllowedByRules } from './approval-rules.ts';
 import type { SandboxState } from './detect-sandbox.ts';
 import { judgeCommand } from './harmless.ts';
+import type { Contain } from './sandboxed-command.ts';
 
 const OUTSIDE = 'it asks to run outside the sandbox, where nothing would contain it';
 const INSIDE = 'Run it inside the sandbox, find another way, or report what you would need.';
 
 /** How a command may run. */
 export type CommandDecision =
-  | { run: 'sandboxed'; bubblewrap: Extract<SandboxState, { works: true }>['bubblewrap'] }
+  | { run: 'sandboxed'; contain: Contain }
   /** Without a sandbox, as the person has asked for. */
   | { run: 'free' }
   /** Without a sandbox, since it only reads: as this script. */
@@ -46,7 +47,7 @@ export function decideCommand(
   const approved =
     asked || (judged !== undefined && isAllowedByRules({ command, cwd, mode, contained }, rules));
   const isAllowed = judged === undefined || judged.harmless || approved;
-  if (sandbox.works && contained && isAllowed) return { run: 'sandboxed', bubblewrap: sandbox.bubblewrap };
+  if (sandbox.works && contained && isAllowed) return { run: 'sandboxed', contain: sandbox.contain };
   if (judged?.harmless) return { run: 'harmless', script: judged.script };
   if (approved) return { run: 'free' };
   const explanation = explained(judged?.reason ?? '', isTrusted, isFree, sandbox);

@@ -1,26 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync, realpathSync, renameSync, symlinkSync } from 'node:fs';
-import { type Bubblewrap, bubblewrapArgv, type SandboxedCommand, writableRoots } from './bubblewrap.ts';
+import { type Bubblewrap, bubblewrapArgv } from './bubblewrap.ts';
 import { holdPlaceholders } from './placeholders.ts';
 import { linkAt, protectedLinks } from './protected-paths.ts';
-
-export interface Contained {
-  argv: string[];
-  /**
-   * For when nothing of the command runs any more.
-   *
-   * @returns what the command has done to protected links, and what became of that, a sentence each
-   */
-  release(): Promise<string[]>;
-}
+import type { Contained, SandboxedCommand } from './sandboxed-command.ts';
+import { writableRoots } from './writable-places.ts';
 
 /**
- * Readies the folders of a command for the sandbox: what is protected and missing is made, to be mounted read-only, and
+ * Readies the folders of a command for bubblewrap: what is protected and missing is made, to be mounted read-only, and
  * links, which cannot be mounted on, are put back afterwards.
  */
 export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand): Promise<Contained> {
   if (command.mode === 'read-only')
-    return { argv: bubblewrapArgv(bubblewrap, command), release: async () => [] };
+    return { argv: bubblewrapArgv(bubblewrap, command), hasNamespace: true, release: async () => [] };
   const roots = writableRoots(command.workingDirectory, command.open?.writable_roots);
   const links = new Map(roots.flatMap((root) => [...protectedLinks(root)]));
   const holds: (() => Promise<void>)[] = [];
@@ -32,7 +24,7 @@ export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand)
   try {
     for (const root of roots.filter((root) => isGuarded(root, command.workingDirectory)))
       holds.push(await holdPlaceholders(root));
-    return { argv: bubblewrapArgv(bubblewrap, command), release };
+    return { argv: bubblewrapArgv(bubblewrap, command), hasNamespace: true, release };
   } catch (error) {
     await release();
     throw error;

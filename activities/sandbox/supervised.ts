@@ -8,9 +8,9 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/index.ts';
-import { isForLoader } from './bubblewrap.ts';
 import { limitNamespace } from './namespace-limit.ts';
 import { type ProcessCount, watchProcesses } from './process-count.ts';
+import { isForLoader } from './sandboxed-command.ts';
 import { isAlive, killQuietly, killStrays, MARK_NAME, type StrayQuery } from './strays.ts';
 import { openPipe, SupervisedOutput, screenOf } from './supervised-output.ts';
 import { type Terminal, withoutTerminals } from './terminal.ts';
@@ -26,8 +26,10 @@ export interface SupervisedCommand {
   timeoutMs?: number;
   /** Its input and output; default: no input, and a pipe for the output. It is closed when the command has ended. */
   terminal?: Terminal | undefined;
-  /** `argv` starts bubblewrap with `--info-fd 3`: then its inner process is signalled and waited for. */
+  /** `argv` starts a sandbox. */
   sandboxed: boolean;
+  /** `argv` starts bubblewrap with `--info-fd 3`: then its inner process is signalled and waited for. */
+  hasNamespace?: boolean;
   /** Output and errors in the order in which they were written; the command waits while this works. */
   onOutput(chunk: Buffer): Promise<void> | void;
   /** Told once the command has leave to start; the signals sent by that reach all of it that is in its group. */
@@ -59,13 +61,13 @@ const GATE = `
 case $3 in pipe) PATH=/usr/bin:/bin:/run/current-system/sw/bin mkfifo -m 600 "$1" || exit 125 ;; esac
 printf r >&3 && read -r leave <&3 || exit 125
 { echo 900 > /proc/self/oom_score_adj; } 2>/dev/null
-out=$1 sandboxed=$2 kind=$3
+out=$1 reports=$2 kind=$3
 shift 3
 case $kind in
   pipe) exec >"$out" 2>&1 ;;
   terminal) exec <>"$out" >&0 2>&1 ;;
 esac
-if [ "$sandboxed" = 1 ]; then exec "$@"; else exec "$@" 3<&-; fi
+if [ "$reports" = 1 ]; then exec "$@"; else exec "$@" 3<&-; fi
 `;
 
 /**
@@ -112,7 +114,7 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
 
 function startGate(command: SupervisedCommand, pipePath: string, mark: string): ChildProcess {
   const kind = command.terminal === undefined ? 'pipe' : 'terminal';
-  const args = ['-c', GATE, 'sh', pipePath, command.sandboxed ? '1' : '0', kind, ...command.argv];
+  const args = ['-c', GATE, 'sh', pipePath, command.hasNamespace ? '1' : '0', kind, ...command.argv];
   try {
     return spawn('/bin/sh', args, {
       cwd: command.cwd,
@@ -199,11 +201,11 @@ class Run {
   }
 
   #countProcesses(): void {
-    const top = () => (this.#command.sandboxed ? this.#innerPid : this.#group);
+    const top = () => (this.#command.hasNamespace ? this.#innerPid : this.#group);
     this.#stopCounting = watchProcesses(top, (count) => {
       this.tooMany = count;
       const inner = this.#innerPid;
-      if (this.#command.sandboxed && inner !== undefined) killQuietly(inner, 'SIGKILL');
+      if (this.#command.hasNamespace && inner !== undefined) killQuietly(inner, 'SIGKILL');
       else killQuietly(-this.#group, 'SIGKILL');
     });
   }
@@ -216,7 +218,8 @@ class Run {
   /** In a sandbox with a terminal, all is in one group: what is outside ends at once, and with it what is inside. */
   #send(signal: NodeJS.Signals): void {
     const inner = this.#innerPid;
-    if (!this.#command.sandboxed || this.#command.terminal !== undefined) killQuietly(-this.#group, signal);
+    if (!this.#command.hasNamespace || this.#command.terminal !== undefined)
+      killQuietly(-this.#group, signal);
     else if (inner !== undefined) killQuietly(-inner, signal);
   }
 
@@ -236,7 +239,7 @@ class Run {
     this.#isOver = true;
     killQuietly(-this.#group, 'SIGKILL');
     const inner = this.#innerPid;
-    if (!this.#command.sandboxed) await killStrays(this.#strays);
+    if (!this.#command.hasNamespace) await killStrays(this.#strays);
     else if (inner !== undefined) await untilGone(inner);
   }
 }

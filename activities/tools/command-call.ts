@@ -5,10 +5,10 @@ import { CadreError } from '../../protocol/index.ts';
 import { ruleFor } from '../sandbox/approval-rules.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
-import { type Contained, contain } from '../sandbox/contained.ts';
 import type { SandboxState } from '../sandbox/detect-sandbox.ts';
 import { HARMLESS_PATH } from '../sandbox/harmless.ts';
 import { MOST_PROCESSES, MOST_THREADS } from '../sandbox/process-limits.ts';
+import type { Contained } from '../sandbox/sandboxed-command.ts';
 import type { SupervisedEnd } from '../sandbox/supervised.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import type { ToolContext } from './define-tool.ts';
@@ -130,7 +130,7 @@ async function invocation(
   hasTerminal: boolean,
 ): Promise<Omit<RunnableCommand, 'cwd'>> {
   const environment = { ...context.environment };
-  const free = { environment, sandboxed: false, release: async () => [] };
+  const free = { environment, sandboxed: false, hasNamespace: false, release: async () => [] };
   if (decision.run === 'harmless') {
     const argv = ['/bin/sh', '-c', decision.script];
     return { ...free, argv, environment: { ...environment, PATH: HARMLESS_PATH } };
@@ -141,7 +141,7 @@ async function invocation(
       : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
   if (decision.run === 'free') return { ...free, argv };
   const { sandbox_mode: mode, working_directory: workingDirectory, sandbox } = context.agent.settings;
-  const contained = await contain(decision.bubblewrap, {
+  const contained = await decision.contain({
     mode: mode === 'read-only' ? mode : ('workspace-write' as const),
     workingDirectory,
     open: sandbox,

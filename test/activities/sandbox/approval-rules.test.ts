@@ -169,7 +169,11 @@ test.each([
   'under %s, with a sandbox: %s, a rule that says nothing of it has a command run %s',
   (policy, works, run) => {
     const sandbox: SandboxState = works
-      ? { works, bubblewrap: { program: 'bwrap', privileges: [] }, version: '1' }
+      ? {
+          works,
+          contain: async ({ argv }) => ({ argv: [...argv], hasNamespace: false, release: async () => [] }),
+          version: '1',
+        }
       : { works, reason: 'none', hint: 'install' };
     const settings = { sandbox_mode: 'workspace-write', approval_policy: policy } as const;
     const decide = (rule: ApprovalRule) =>

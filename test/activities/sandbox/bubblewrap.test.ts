@@ -13,14 +13,16 @@ import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { bubblewrapArgv, writableRoots } from '../../../activities/sandbox/bubblewrap.ts';
-import { detectSandbox, probeSandbox, sandboxReport } from '../../../activities/sandbox/detect-sandbox.ts';
+import { bubblewrapArgv } from '../../../activities/sandbox/bubblewrap.ts';
+import { sandboxReport } from '../../../activities/sandbox/detect-sandbox.ts';
+import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { runSupervised } from '../../../activities/sandbox/supervised.ts';
+import { writableRoots } from '../../../activities/sandbox/writable-places.ts';
 
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
-const state = await detectSandbox();
+const state = await probeBubblewrap();
 if (!state.works) console.warn(`sandbox tests are skipped: ${state.reason}. ${state.hint}`);
 
 const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: homedir() };
@@ -57,6 +59,7 @@ async function run(
     signal: new AbortController().signal,
     timeoutMs: 30_000,
     sandboxed: true,
+    hasNamespace: true,
     onOutput: (chunk) => {
       output += chunk.toString();
     },
@@ -253,6 +256,6 @@ test('bubblewrap is never taken from a folder that a repository may fill', async
   const bin = join(outside, 'node_modules', '.bin');
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, 'bwrap'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
-  const probed = await probeSandbox(bin);
+  const probed = await probeBubblewrap(bin);
   if (probed.works) expect(probed.bubblewrap.program).not.toContain('node_modules');
 });

@@ -3,7 +3,11 @@ import { decideCommand } from '../../../activities/sandbox/command-policy.ts';
 import type { SandboxState } from '../../../activities/sandbox/detect-sandbox.ts';
 import { APPROVAL_POLICIES, SANDBOX_MODES } from '../../../protocol/index.ts';
 
-const works: SandboxState = { works: true, bubblewrap: { program: 'bwrap', privileges: [] }, version: '1' };
+const works: SandboxState = {
+  works: true,
+  contain: async ({ argv }) => ({ argv: [...argv], hasNamespace: false, release: async () => [] }),
+  version: '1',
+};
 const none: SandboxState = { works: false, reason: 'no bubblewrap', hint: 'Install it.' };
 
 const cases = SANDBOX_MODES.flatMap((sandbox_mode) =>

@@ -14,7 +14,7 @@ import {
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { detectSandbox } from '../../../activities/sandbox/detect-sandbox.ts';
+import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { createShell, shell } from '../../../activities/tools/shell.ts';
 import type { AgentSettings } from '../../../protocol/index.ts';
 import { contextIn } from '../tools/tool-context.ts';
@@ -24,7 +24,7 @@ import { eventually, processesWith, uniqueSeconds } from './processes.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 /** What `docs/sandbox.md` lists: each escape is tried by a command of the tool, and looked for from outside. */
-const state = await detectSandbox();
+const state = await probeBubblewrap();
 const MODES = ['read-only', 'workspace-write'] as const;
 
 let outside: string;

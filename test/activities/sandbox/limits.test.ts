@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { detectSandbox } from '../../../activities/sandbox/detect-sandbox.ts';
+import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { limitedArgv } from '../../../activities/sandbox/process-limits.ts';
 import { shell } from '../../../activities/tools/shell.ts';
 import type { SandboxMode } from '../../../protocol/index.ts';
@@ -12,7 +12,7 @@ import { eventually, processesWith } from './processes.ts';
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
-const state = await detectSandbox();
+const state = await probeBubblewrap();
 const contained = (['read-only', 'workspace-write'] as const).filter(() => state.works);
 const isLinux = process.platform === 'linux';
 

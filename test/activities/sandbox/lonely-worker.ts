@@ -1,6 +1,6 @@
 /** Stands for a worker: runs one command that would sleep for ever, until it is killed itself. */
 import { bubblewrapArgv } from '../../../activities/sandbox/bubblewrap.ts';
-import { probeSandbox } from '../../../activities/sandbox/detect-sandbox.ts';
+import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { runSupervised } from '../../../activities/sandbox/supervised.ts';
 
 const [kind, seconds, announce] = process.argv.slice(2);
@@ -9,7 +9,7 @@ const script = `(setsid sleep ${seconds} &); sleep ${seconds} & sleep ${seconds}
 let argv = ['/bin/sh', '-c', script];
 
 if (kind === 'sandboxed') {
-  const state = await probeSandbox();
+  const state = await probeBubblewrap();
   if (!state.works) {
     console.log(`skip: ${state.reason}`);
     process.exit(0);
@@ -32,6 +32,7 @@ const running = runSupervised({
   signal: new AbortController().signal,
   timeoutMs: 600_000,
   sandboxed: kind === 'sandboxed',
+  hasNamespace: kind === 'sandboxed',
   onOutput() {},
 });
 if (announce === undefined) console.log('running');

@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { roleFolders } from '../../../activities/roles/role-folders.ts';
-import { detectSandbox } from '../../../activities/sandbox/detect-sandbox.ts';
 import { hasRepository } from '../../../activities/sandbox/has-repository.ts';
+import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { shell } from '../../../activities/tools/shell.ts';
 import type { AgentSettings } from '../../../protocol/index.ts';
 import { contextIn } from '../tools/tool-context.ts';
@@ -25,7 +25,7 @@ import { eventually } from './processes.ts';
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
-const state = await detectSandbox();
+const state = await probeBubblewrap();
 const NAMES = ['.agents', '.cadre', '.claude', '.codex', '.git'];
 
 let outside: string;

@@ -1,0 +1,63 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { upToRepository } from './has-repository.ts';
+import { isWithin } from './is-within.ts';
+import { protectedNow } from './protected-paths.ts';
+
+/**
+ * Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one. Of a repository
+ * that lies in one, the folders above the working directory are some of their own: so they stay where they are, and
+ * what is protected in them, too.
+ */
+export function writableRoots(workingDirectory: string, more: readonly string[] = []): string[] {
+  const named = realPaths([...temporaryFolders(), workingDirectory, ...more]).filter(
+    (root) => !isOfKernel(root),
+  );
+  const above = realPaths([workingDirectory]).flatMap(upToRepository);
+  const inside = above.filter((folder) => named.some((root) => isWithin(folder, root)));
+  return [...new Set([...named, ...inside])].sort((a, b) => a.length - b.length);
+}
+
+/** On macOS each user has one of their own, too, which programs ask the system for, whatever `TMPDIR` says. */
+function temporaryFolders(): string[] {
+  if (process.platform !== 'darwin') return ['/tmp'];
+  const own = realPaths([tmpdir()]).filter((path) => isWithin(path, '/private/var/folders'));
+  return ['/tmp', ...own];
+}
+
+export function realPaths(paths: readonly string[]): string[] {
+  return paths.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+}
+
+function isOfKernel(root: string): boolean {
+  return ['/proc', '/sys'].some((kernel) => isWithin(root, kernel)) || ['/dev', '/run'].includes(root);
+}
+
+/** Where a command in `workspace-write` could write, as it is now. */
+export interface WritablePlaces {
+  /** The innermost writable root that a path lies in, links resolved; undefined where it lies in none. */
+  rootOf(path: string): string | undefined;
+  /** Whether something could be made in a folder, links resolved. */
+  has(folder: string): boolean;
+}
+
+export function writablePlaces(
+  workingDirectory: string,
+  stateDir: string,
+  more: readonly string[] = [],
+): WritablePlaces {
+  const roots = writableRoots(workingDirectory, more);
+  const readOnly = readOnlyInside(roots, stateDir);
+  const rootOf = (path: string) => roots.findLast((root) => isWithin(path, root));
+  return {
+    rootOf,
+    has: (folder) => rootOf(folder) !== undefined && !readOnly.some((path) => isWithin(folder, path)),
+  };
+}
+
+/** What is protected in writable roots, as it is now. */
+export function readOnlyInside(roots: readonly string[], stateDir: string): string[] {
+  const state = existsSync(stateDir) ? [realpathSync(stateDir)] : [];
+  const found = [...roots.flatMap(protectedNow), ...state];
+  return [...new Set(found)].filter((path) => roots.some((root) => isWithin(path, root)));
+}
