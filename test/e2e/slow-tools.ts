@@ -34,3 +34,16 @@ export const slowRead = defineTool({
   timeoutMs,
   run: async ({ log }, context) => (existsSync(context.resolve(log)) ? 'read at last' : begin(log, context)),
 });
+
+/** It does not look at its signal: it is left behind. */
+export const deafWrite = defineTool({
+  name: 'deaf_write',
+  description: 'Adds a line to a file, and goes on whatever happens.',
+  effects: 'some',
+  parameters,
+  timeoutMs,
+  run: async ({ log }, context) => {
+    appendFileSync(context.resolve(log), 'x\n');
+    return (await sleep(600_000, undefined, { ref: false })) as never;
+  },
+});
