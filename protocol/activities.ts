@@ -80,6 +80,8 @@ export type PlannedCall =
       effects: ToolEffects;
       timeout_ms: number;
       summary: string;
+      /** What the model is told beside that the outcome is unknown, where its worker is lost. */
+      if_lost?: string;
       /** It is for a command that goes on between calls, and runs where that is held. */
       command_session?: number;
     }

@@ -11,6 +11,7 @@ import {
 import { CommandSessions } from '../activities/commands/command-sessions.ts';
 import { createActivities } from '../activities/index.ts';
 import { McpPool } from '../activities/mcp/pool.ts';
+import { settlePatches } from '../activities/patch/settle-patches.ts';
 import { dataConverter } from '../codec/index.ts';
 import {
   CadreError,
@@ -132,6 +133,7 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
     if (options.connection === undefined) await connection.close();
     throw translated(error, namespace);
   });
+  if (works) tellSettled(options);
   const stopped = new AbortController();
   const sweeper = new Sweeper({ client, queue, log: (line) => options.onLog?.(`WARN ${line}`) });
   const sweeping = works ? sweeper.run(stopped.signal) : undefined;
@@ -157,6 +159,14 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
       await done;
     },
   };
+}
+
+/** A person may look at the files before any tool does. */
+function tellSettled({ stateDir, onLog }: WorkerOptions): void {
+  settlePatches(stateDir).then(
+    (lines) => lines.forEach((line) => void onLog?.(line)),
+    (error: unknown) => onLog?.(`WARN patches that were cut off could not be looked for: ${String(error)}`),
+  );
 }
 
 /** What has to reach the worker that holds a command. */

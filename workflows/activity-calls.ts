@@ -234,7 +234,9 @@ export function problemOf(error: unknown): ActivityProblem {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) {
     const neverBegan = cause.timeoutType === 'SCHEDULE_TO_START';
-    return { kind: 'lost', message: cause.message, ...(neverBegan ? { neverBegan } : {}) };
+    const message =
+      cause.timeoutType === 'HEARTBEAT' ? 'its worker was lost, or cut off from the server' : cause.message;
+    return { kind: 'lost', message, ...(neverBegan ? { neverBegan } : {}) };
   }
   if (cause instanceof ApplicationFailure && cause.type === WORKER_SHUTDOWN) {
     return { kind: 'lost', message: 'its worker was shut down' };

@@ -107,11 +107,12 @@ async function attempt(
   return Promise.race([running, work.overdue]);
 }
 
-function unknownOutcome(plan: PlannedCall, why: string): string {
+function unknownOutcome(plan: Extract<PlannedCall, { kind: 'activity' }>, why: string): string {
+  const what = plan.summary === '' ? plan.name : `${plan.name} (${plan.summary})`;
   return refusalOutput({
     code: 'outcome_unknown',
-    message: `It is unknown whether ${plan.name} had its effect: ${why}.`,
-    hint: 'Look at what is there before you try again.',
+    message: `It is unknown whether ${what} had its effect: ${why}.`,
+    hint: plan.if_lost ?? 'Look at what is there before you try again.',
   });
 }
 

@@ -63,6 +63,18 @@ export async function makeFolders(path: string, made: string[]): Promise<void> {
   }
 }
 
+/** Of folders with all above them, those that are not there, the outermost first. */
+export async function missingFolders(paths: readonly string[]): Promise<string[]> {
+  const missing = new Set<string>();
+  const look = async (path: string): Promise<void> => {
+    if (missing.has(path) || (await exists(path))) return;
+    await look(dirname(path));
+    missing.add(path);
+  };
+  for (const path of new Set(paths)) await look(path);
+  return [...missing];
+}
+
 async function exists(path: string): Promise<boolean> {
   return realpath(path).then(
     () => true,

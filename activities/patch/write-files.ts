@@ -3,7 +3,8 @@ import { constants, type Stats } from 'node:fs';
 import { copyFile, link, lstat, open, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
-import { makeFolders, OpenedFolder } from './opened-folder.ts';
+import { makeFolders, missingFolders, OpenedFolder } from './opened-folder.ts';
+import { besides, identityOf, PatchJournal } from './patch-journal.ts';
 
 /** What becomes of one file. */
 export interface FileWrite {
@@ -19,33 +20,53 @@ export interface FileWrite {
 
 /**
  * Writes all files, or none: each is prepared beside its place first, then all take their places; when one cannot, those
- * before it get their old content back. Whoever reads a file meanwhile sees the old one or the new one whole.
+ * before it get their old content back. Whoever reads a file meanwhile sees the old one or the new one whole. Where the
+ * process is killed in the middle, `settlePatches` does so, before the next call of a tool.
  *
+ * @param stateDir CADRE_HOME, where it is noted what is under way
  * @throws CadreError `tool_failed` with the reason; nothing has changed then
  */
-export async function writeFiles(writes: readonly FileWrite[]): Promise<void> {
+export async function writeFiles(writes: readonly FileWrite[], stateDir: string): Promise<void> {
   const made: string[] = [];
   const staged: Staged[] = [];
+  const marks = writes.map(() => randomUUID().slice(0, 8));
+  const journal = await PatchJournal.begin(stateDir, await entryFor(writes, marks));
   let at: string | undefined;
   try {
-    for (const write of writes) {
+    for (const [index, write] of writes.entries()) {
       at = write.path;
       if (write.content !== undefined) await makeFolders(dirname(at), made);
-      staged.push(await Staged.prepare(write));
+      staged.push(await Staged.prepare(write, marks[index] as string));
     }
+    at = undefined;
+    await journal.placing(staged.map(({ fresh }) => fresh));
     for (const one of staged) {
       at = one.path;
       await one.place();
     }
+    at = undefined;
+    await journal.placed();
   } catch (error) {
     const lost: string[] = [];
     for (const one of staged.toReversed()) await one.restore().catch(() => lost.push(one.path));
     for (const one of staged) if (!lost.includes(one.path)) await one.discard();
     for (const folder of made.toReversed()) await rmdir(folder).catch(() => {});
+    await journal.end();
     if (lost.length > 0) throw halfDone(lost, error);
     throw error instanceof CadreError ? error : failure(error, at);
   }
   for (const one of staged) await one.discard();
+  await journal.end();
+}
+
+async function entryFor(writes: readonly FileWrite[], marks: readonly string[]) {
+  const files = writes.map(({ path, before }, index) => ({
+    path,
+    mark: marks[index] as string,
+    ...(before === undefined ? {} : { before: identityOf(before) }),
+  }));
+  const wanted = writes.filter(({ content }) => content !== undefined).map(({ path }) => dirname(path));
+  return { files, folders: await missingFolders(wanted) };
 }
 
 /** One file whose new content lies beside it. */
@@ -56,18 +77,20 @@ class Staged {
   readonly #new: string;
   readonly #old: string;
   #isPlaced = false;
+  /** By what the new file is told. */
+  fresh: string | undefined;
 
-  private constructor(write: FileWrite, folder: OpenedFolder) {
-    const mark = randomUUID().slice(0, 8);
+  private constructor(write: FileWrite, folder: OpenedFolder, mark: string) {
+    const names = besides(mark);
     this.#write = write;
     this.#folder = folder;
     this.#name = basename(write.path);
-    this.#new = folder.at(`.cadre-${mark}.new`);
-    this.#old = folder.at(`.cadre-${mark}.old`);
+    this.#new = folder.at(names.fresh);
+    this.#old = folder.at(names.old);
   }
 
-  static async prepare(write: FileWrite): Promise<Staged> {
-    const staged = new Staged(write, await OpenedFolder.open(dirname(write.path)));
+  static async prepare(write: FileWrite, mark: string): Promise<Staged> {
+    const staged = new Staged(write, await OpenedFolder.open(dirname(write.path)), mark);
     try {
       await staged.#prepare();
     } catch (error) {
@@ -89,6 +112,7 @@ class Staged {
       if (bits !== undefined) await file.chmod(bits & 0o7777);
       await file.writeFile(content);
       await file.sync();
+      this.fresh = identityOf(await file.stat());
     } finally {
       await file.close();
     }

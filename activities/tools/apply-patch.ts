@@ -19,6 +19,8 @@ export const applyPatch = defineTool({
     input: z.string().min(1).describe('The patch, from *** Begin Patch to *** End Patch'),
   }),
   summary: ({ input }) => filesIn(input),
+  ifLost:
+    'All of the patch is there, or nothing of it: look before you send it again. A file .cadre-….old means that one could not be put back; it holds what was there before.',
   run: ({ input }, context) => patch(input, context),
 });
 
@@ -37,7 +39,7 @@ export async function patch(input: string, context: ToolContext): Promise<string
   const asked = needsApproval(writes, context);
   if (asked !== undefined && !context.approved) throw asked;
   context.signal.throwIfAborted();
-  await writeFiles(writes);
+  await writeFiles(writes, context.stateDir);
   return `Applied:\n${summary.join('\n')}`;
 }
 

@@ -59,6 +59,8 @@ export interface ToolSpec<P extends z.ZodType> {
   commandSession?: (args: z.output<P>) => number | undefined;
   /** What a call works on, in a few words, for people who watch: `npm test`. */
   summary?: (args: z.output<P>) => string;
+  /** What the model shall do where nobody knows whether a call had its effect (default: look before it tries again). */
+  ifLost?: string;
   run(args: z.output<P>, context: ToolContext): Promise<ToolResult | string>;
 }
 
@@ -94,6 +96,7 @@ export function defineTool<P extends z.ZodType>(spec: ToolSpec<P>): Tool {
     ...(spec.aliases === undefined ? {} : { aliases: spec.aliases }),
     description: spec.description,
     effects: spec.effects,
+    ...(spec.ifLost === undefined ? {} : { ifLost: spec.ifLost }),
     parameters: spec.parameters,
     timeoutMs: (args) => timeoutOf(spec, args as z.output<P>),
     summary: (args) => spec.summary?.(args as z.output<P>) ?? '',

@@ -183,6 +183,7 @@ function offerWork(tool: Tool): OfferedTool {
       timeout_ms: tool.timeoutMs(call.arguments) + MARGIN_MS,
       summary: summaryOf(tool, call.arguments),
       ...heldBy(tool.commandSession(call.arguments)),
+      ...(tool.ifLost === undefined ? {} : { if_lost: tool.ifLost }),
     }),
   };
 }

@@ -18,6 +18,7 @@ import { cutOutput, isTooLong } from '../handles/cut-output.ts';
 import { storeText } from '../handles/handle-store.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
+import { settlePatches } from '../patch/settle-patches.ts';
 import type { SessionStore } from '../session-store.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
@@ -110,6 +111,8 @@ async function runTool(
   deps: ToolDeps,
   cancelled: AbortSignal,
 ): Promise<ToolAnswer> {
+  // What a killed worker has left half done is no state to work on.
+  await settlePatches(deps.stateDir).catch(() => {});
   const session = await deps.sessions.get(request.agent.session_id).catch((error: unknown) => {
     if (tool.effects === 'none') throw error;
     return error instanceof Error ? error : new Error(String(error));

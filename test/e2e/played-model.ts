@@ -8,7 +8,7 @@ export const PLAYED = ['-c', 'model=small'];
 /** A model server for all tests of a file, in which each says what the models answer. */
 export class PlayedModel {
   /** What the models of a test answer. */
-  play: (request: SeenRequest) => Answer = () => ({ text: 'nothing is played' });
+  play: (request: SeenRequest) => Answer | Promise<Answer> = () => ({ text: 'nothing is played' });
   #server: ModelServer | undefined;
 
   constructor() {

@@ -57,7 +57,10 @@ describe('why an activity failed', () => {
 
   test('is unknown where the worker was silent or too slow', () => {
     const timeout = new TimeoutFailure('activity Heartbeat timeout', undefined, TimeoutType.HEARTBEAT);
-    expect(problemOf(failed(timeout))).toEqual({ kind: 'lost', message: 'activity Heartbeat timeout' });
+    expect(problemOf(failed(timeout))).toEqual({
+      kind: 'lost',
+      message: 'its worker was lost, or cut off from the server',
+    });
   });
 
   test('is unknown where its worker shut down', () => {

@@ -15,10 +15,16 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { writeFiles } from '../../../activities/patch/write-files.ts';
 
 let folder: string;
+let state: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'cadre-writes-'));
+  state = mkdtempSync(join(tmpdir(), 'cadre-state-'));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  expect(readdirSync(join(state, 'patches'))).toEqual([]);
+  rmSync(folder, { recursive: true, force: true });
+  rmSync(state, { recursive: true, force: true });
+});
 
 const at = (name: string) => join(folder, name);
 const put = (name: string, text = 'old') => {
@@ -40,7 +46,7 @@ const before = () => [
 ];
 
 test('all files take their places', async () => {
-  await writeFiles(before());
+  await writeFiles(before(), state);
   expect(all()).toEqual({ a: 'new', 'deep/er/c': 'new' });
 });
 
@@ -87,7 +93,7 @@ test.each<[string, () => Parameters<typeof writeFiles>[0][number], RegExp]>([
 ])('where one %s, none does', async (_, failing, reason) => {
   const writes = [...before(), failing()];
   const found = all();
-  await expect(writeFiles(writes)).rejects.toThrow(reason);
+  await expect(writeFiles(writes, state)).rejects.toThrow(reason);
   expect(all()).toEqual(found);
   expect(readdirSync(folder)).not.toContain('deep');
 });
@@ -99,9 +105,9 @@ test('what a link leads to that takes the place of a folder meanwhile is not wri
   const stats = put('in/x', 'mine');
   renameSync(at('in'), at('was'));
   symlinkSync(at('elsewhere'), at('in'));
-  await expect(writeFiles([{ path: at('in/x'), before: stats, content: 'theirs' }])).rejects.toThrow();
+  await expect(writeFiles([{ path: at('in/x'), before: stats, content: 'theirs' }], state)).rejects.toThrow();
   await expect(
-    writeFiles([{ path: at('in/new/y'), before: undefined, content: 'theirs' }]),
+    writeFiles([{ path: at('in/new/y'), before: undefined, content: 'theirs' }], state),
   ).rejects.toThrow();
   expect([readdirSync(at('elsewhere')), readdirSync(at('was'))]).toEqual([['x'], ['x']]);
   expect([readFileSync(at('elsewhere/x'), 'utf8'), readFileSync(at('was/x'), 'utf8')]).toEqual([

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,6 +7,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { CommandSessions } from '../../../activities/commands/command-sessions.ts';
+import { identityOf } from '../../../activities/patch/patch-journal.ts';
+import { ownName } from '../../../activities/patch/patch-owner.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool, type Tool, type ToolResult } from '../../../activities/tools/define-tool.ts';
@@ -396,4 +398,26 @@ test('an approval that another copy of Cadre asks for is one', () => {
   const foreign = Object.assign(new Error('x'), { [Symbol.for('cadre.ApprovalNeeded')]: true });
   expect(foreign instanceof ApprovalNeeded).toBe(true);
   expect(new Error('x') instanceof ApprovalNeeded).toBe(false);
+});
+
+test('what a killed worker has left of a patch is taken back before a tool looks at it', async () => {
+  const path = join(folder, 'a.txt');
+  const identity = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return identityOf(lstatSync(join(folder, name)));
+  };
+  const file = {
+    path,
+    mark: 'ab',
+    before: identity('.cadre-ab.old', 'old'),
+    fresh: identity('a.txt', 'new'),
+  };
+  const [table, , start] = (await ownName()).split('-');
+  const patches = join(folder, 'state/patches');
+  mkdirSync(patches, { recursive: true });
+  // No process has so large an id.
+  const name = `1.${table}-999999999-${start}.json`;
+  writeFileSync(join(patches, name), JSON.stringify({ phase: 'placing', files: [file], folders: [] }));
+  expect((await call({ name: 'read_file', args: { path: 'a.txt' } })).output).toContain('old');
+  expect(existsSync(join(folder, '.cadre-ab.old'))).toBe(false);
 });
