@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import {
   CadreError,
@@ -164,7 +164,8 @@ function queueOf(queue: string, host: string | undefined): string {
 
 /** @throws CadreError `usage` */
 function folderOf(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return path;
+  // Links resolved now, and not later, when a command can have put others there.
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return realpathSync(path);
   throw new CadreError('usage', `The working directory ${path} is not a folder.`, {
     hint: 'Name one that exists.',
   });

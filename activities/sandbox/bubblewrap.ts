@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin } from './is-within.ts';
+import { PIPES_PREFIX, SHARED_MEMORY } from './pipes-folder.ts';
 import { limitedArgv } from './process-limits.ts';
 import { isForLoader, type SandboxedCommand } from './sandboxed-command.ts';
-import { readOnlyInside, realPaths, writableRoots } from './writable-places.ts';
+import { foldersTo, readOnlyInside, realPaths, writableRoots } from './writable-places.ts';
 
 /** What bubblewrap gets to isolate with, as far as this machine allows it. */
 export interface Bubblewrap {
@@ -24,10 +25,10 @@ const PARTS_OF_PROC = ['acpi', 'bus', 'fs', 'irq', 'scsi', 'sys', 'sysrq-trigger
 );
 
 /** A private folder in memory: where temporary files go when nothing else may be written. */
-const SCRATCH = '/dev/shm';
+const SCRATCH = SHARED_MEMORY;
 
-/** Where sockets of others lie in a folder that commands may write to: terminals, displays, keys. */
-const SOCKET_FOLDERS = /^(tmux-|ssh-|\.X11-unix$|\.ICE-unix$)/;
+/** Where sockets of others lie in a folder that commands may write to (terminals, displays, keys), and pipes of workers. */
+const FOLDERS_OF_OTHERS = new RegExp(`^(tmux-|ssh-|\\.X11-unix$|\\.ICE-unix$|${PIPES_PREFIX})`);
 
 const READ_ALL = ['--ro-bind', '/', '/'];
 /** Always: see no other process, and end with whoever started it. */
@@ -49,6 +50,9 @@ export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION, '--
 export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand): string[] {
   const isWriting = command.mode === 'workspace-write';
   const roots = isWriting ? writableRoots(command.workingDirectory, command.open?.writable_roots) : [];
+  const readOnly = readOnlyInside(roots, command.stateDir);
+  // As mounts of their own, folders cannot be moved.
+  const mounts = [...roots, ...foldersTo([...roots, ...readOnly], roots)].sort((a, b) => a.length - b.length);
   // The whole as a writable root comes before what makes parts of it private.
   const isAllWritable = roots.includes('/');
   return [
@@ -58,9 +62,9 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
     ...(isWriting && command.open?.network ? nameServers() : ['--unshare-net']),
     ...(command.hasTerminal ? [] : [NEW_SESSION]),
     ...bubblewrap.privileges,
-    ...roots.filter((root) => root !== '/').flatMap((root) => ['--bind', root, root]),
-    ...socketFolders().flatMap((path) => ['--tmpfs', path]),
-    ...readOnlyInside(roots, command.stateDir).flatMap((path) => ['--ro-bind', path, path]),
+    ...mounts.filter((root) => root !== '/').flatMap((root) => ['--bind', root, root]),
+    ...foldersOfOthers(roots).flatMap((path) => ['--tmpfs', path]),
+    ...readOnly.flatMap((path) => ['--ro-bind', path, path]),
     ...temporaryFolder(roots, command.environment.TMPDIR),
     ...Object.entries(command.environment)
       .filter(([name]) => isForLoader(name))
@@ -78,14 +82,17 @@ function nameServers(): string[] {
   return file !== undefined && isWithin(file, '/run') ? ['--ro-bind', file, file] : [];
 }
 
-function socketFolders(): string[] {
-  try {
-    return readdirSync('/tmp', { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && SOCKET_FOLDERS.test(entry.name))
-      .map((entry) => join('/tmp', entry.name));
-  } catch {
-    return [];
-  }
+function foldersOfOthers(roots: readonly string[]): string[] {
+  const isShared = roots.some((root) => root !== '/' && isWithin(SHARED_MEMORY, root));
+  return ['/tmp', ...(isShared ? [SHARED_MEMORY] : [])].flatMap((folder) => {
+    try {
+      return readdirSync(folder, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && FOLDERS_OF_OTHERS.test(entry.name))
+        .map((entry) => join(folder, entry.name));
+    } catch {
+      return [];
+    }
+  });
 }
 
 function temporaryFolder(roots: readonly string[], wanted: string | undefined): string[] {

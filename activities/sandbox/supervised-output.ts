@@ -1,7 +1,8 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CadreError } from '../../protocol/errors.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How long to wait for the rest of the output after everything was killed. */
@@ -14,7 +15,11 @@ interface OutputSource {
 }
 
 export function openPipe(path: string): OutputSource {
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  if (!fstatSync(reader).isFIFO()) {
+    closeSync(reader);
+    throw new CadreError('tool_failed', `The command could not be started: ${path} is no pipe any more.`);
+  }
   // Held until the command has its own end: a pipe without writers would look ended before it began.
   const writer = openSync(path, constants.O_WRONLY);
   return {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Writable } from 'node:stream';
+import { PIPES_PREFIX, placeForPipes } from './pipes-folder.ts';
 import { MARK_NAME } from './strays.ts';
 
 /**
@@ -43,7 +43,7 @@ class Watchdog {
   /** A private folder that is removed when the worker ends. */
   get folder(): string {
     if (this.#folder === undefined || !existsSync(this.#folder)) {
-      const folder = join(tmpdir(), `cadre-${randomUUID()}`);
+      const folder = join(placeForPipes(), `${PIPES_PREFIX}${randomUUID()}`);
       this.#folder = folder;
       // Started first: whenever the worker is killed from here on, the folder goes.
       if (this.#process === undefined) this.#start(folder);

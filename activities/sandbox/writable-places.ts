@@ -1,21 +1,61 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
+import { CadreError } from '../../protocol/errors.ts';
 import { upToRepository } from './has-repository.ts';
 import { isWithin } from './is-within.ts';
+import { linksOn } from './links-on.ts';
 import { protectedNow } from './protected-paths.ts';
 
 /**
- * Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one. Of a repository
- * that lies in one, the folders above the working directory are some of their own: so they stay where they are, and
- * what is protected in them, too.
+ * Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one, nor what lies
+ * behind a link that an earlier command can have made. Of a repository that lies in one, the folders above the working
+ * directory are some of their own: so they stay where they are, and what is protected in them, too.
+ *
+ * @throws CadreError `tool_failed` when the working directory lies behind such a link
  */
 export function writableRoots(workingDirectory: string, more: readonly string[] = []): string[] {
-  const named = realPaths([...temporaryFolders(), workingDirectory, ...more]).filter(
+  const wanted = [...temporaryFolders(), workingDirectory, ...more];
+  const reached = realPaths(wanted);
+  const forged = (path: string) => linksOn(path).find((link) => reached.some((root) => isWithin(link, root)));
+  const link = forged(workingDirectory);
+  if (link !== undefined) throw movedAway(workingDirectory, link);
+  const named = realPaths(wanted.filter((path) => forged(path) === undefined)).filter(
     (root) => !isOfKernel(root),
   );
   const above = realPaths([workingDirectory]).flatMap(upToRepository);
   const inside = above.filter((folder) => named.some((root) => isWithin(folder, root)));
   return [...new Set([...named, ...inside])].sort((a, b) => a.length - b.length);
+}
+
+function movedAway(workingDirectory: string, link: string): CadreError {
+  return new CadreError(
+    'tool_failed',
+    `The working directory ${workingDirectory} is reached through the link ${link}, which a command can have made: nothing was done.`,
+    { hint: 'Put the folder back where it was, or start in the folder that the link leads to.' },
+  );
+}
+
+/**
+ * The folders of writable roots that lead to one of these paths. Moved, they would take with them what is protected
+ * there, and something else could stand in its place for the next command.
+ */
+export function foldersTo(paths: readonly string[], roots: readonly string[]): string[] {
+  const above = paths.flatMap((path) => ancestors(path)).filter((folder) => !roots.includes(folder));
+  return [...new Set(above)].filter((folder) => {
+    const root = roots.findLast((one) => isWithin(folder, one));
+    // With everything as a root, these are not the machine's own but the sandbox's.
+    return root !== undefined && !(root === '/' && isOfSystem(folder));
+  });
+}
+
+function ancestors(path: string): string[] {
+  const above = dirname(path);
+  return above === path ? [] : [above, ...ancestors(above)];
+}
+
+function isOfSystem(folder: string): boolean {
+  return ['/proc', '/sys', '/dev', '/run'].some((one) => isWithin(folder, one));
 }
 
 /** On macOS each user has one of their own, too, which programs ask the system for, whatever `TMPDIR` says. */

@@ -1,0 +1,160 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { linksOn } from '../../../activities/sandbox/links-on.ts';
+import { PIPES_PREFIX } from '../../../activities/sandbox/pipes-folder.ts';
+import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
+import { watchdog } from '../../../activities/sandbox/watchdog.ts';
+import { foldersTo, writableRoots } from '../../../activities/sandbox/writable-places.ts';
+import { shell } from '../../../activities/tools/shell.ts';
+import { contextIn } from '../tools/tool-context.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** Escapes in steps: what one command leaves is to have the next one, or its worker, write outside. */
+const state = await probeBubblewrap();
+
+let outside: string;
+/** In `/tmp`, as a whole writable. */
+let top: string;
+beforeEach(() => {
+  outside = mkdtempSync('/var/tmp/cadre-between-');
+  top = mkdtempSync('/tmp/cadre-between-');
+  writeFileSync(join(outside, 'precious'), 'untouched');
+});
+afterEach(() => {
+  rmSync(outside, { recursive: true, force: true });
+  rmSync(top, { recursive: true, force: true });
+});
+
+interface Place {
+  folder: string;
+  stateDir?: string;
+  roots?: string[];
+}
+
+/** What the model is told; in the words of the refusal where the command was not run. */
+async function run(command: string, { folder, stateDir = join(outside, 'state'), roots = [] }: Place) {
+  const context = contextIn(folder, {
+    settings: { sandbox: { writable_roots: roots, network: false } } as object,
+  });
+  const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: outside };
+  const parsed = shell.parameters.parse({ command, timeout_ms: 60_000 });
+  const result = await Promise.resolve(shell.run(parsed, { ...context, stateDir, environment })).catch(
+    (error: Error) => error.message,
+  );
+  return typeof result === 'string' ? result : result.output;
+}
+
+function expectUntouched(): void {
+  expect(readFileSync(join(outside, 'precious'), 'utf8')).toBe('untouched');
+  expect(readdirSync(outside).filter((name) => name !== 'work' && name !== 'state')).toEqual(['precious']);
+}
+
+describe.skipIf(!state.works)('in steps', () => {
+  test('a link in the place of a writable root that is missing opens nothing', async () => {
+    const folder = join(outside, 'work');
+    mkdirSync(folder);
+    const place = { folder, roots: [join(folder, 'cache')] };
+    await run('ln -s .. cache && echo linked', place);
+    expect(linksOn(join(folder, 'cache'))).toEqual([join(folder, 'cache')]);
+    await run('echo x > ../precious; echo x > ../new', place);
+    expectUntouched();
+    // The rest of the folder is as it was.
+    expect(await run('echo fine > here && cat here', place)).toContain('fine');
+  });
+
+  test('a folder on the way to the working directory cannot be moved, nor a link put in its place', async () => {
+    const folder = join(top, 'x', 'a', 'work');
+    mkdirSync(folder, { recursive: true });
+    const step = `mv ${top}/x/a ${top}/x/c; mv ${top}/x ${top}/y; mkdir -p ${top}/x; ln -s ${outside} ${top}/x/a; true`;
+    await run(step, { folder });
+    expect(realpathSync(folder)).toBe(folder);
+    await run(`echo x > ${top}/x/a/precious; echo x > precious`, { folder });
+    expectUntouched();
+  });
+
+  test('nor a folder with the repository that is the working directory, and not one with CADRE_HOME', async () => {
+    const folder = join(top, 'x', 'repository');
+    mkdirSync(join(folder, '.git', 'hooks'), { recursive: true });
+    const stateDir = join(top, 'y', 'home');
+    mkdirSync(stateDir, { recursive: true });
+    const place = { folder, stateDir };
+    await run(`mv ${top}/x ${top}/moved; mkdir -p ${top}/x/repository; mv ${top}/y ${top}/kept; true`, place);
+    await run(
+      `echo x > ${top}/moved/repository/.git/hooks/post-commit; echo x > ${top}/kept/home/x; true`,
+      place,
+    );
+    expect(existsSync(join(folder, '.git', 'hooks', 'post-commit'))).toBe(false);
+    expect(existsSync(join(stateDir, 'x'))).toBe(false);
+    expect(readdirSync(top).toSorted()).toEqual(['x', 'y']);
+  });
+
+  test('nothing is run where a working directory has become a link all the same', async () => {
+    mkdirSync(join(outside, 'work'));
+    symlinkSync(join(outside, 'work'), join(top, 'link'));
+    expect(await run('echo x > x', { folder: join(top, 'link') })).toContain('is reached through the link');
+    expect(readdirSync(join(outside, 'work'))).toEqual([]);
+  });
+
+  test('the pipes of workers are in no folder that a command sees', async () => {
+    const folder = join(outside, 'work');
+    mkdirSync(folder);
+    const { folder: pipes } = watchdog;
+    expect(existsSync(pipes)).toBe(true);
+    // Where there is no shared memory of the machine, they lie in /tmp.
+    const instead = mkdtempSync(`/tmp/${PIPES_PREFIX}`);
+    writeFileSync(join(instead, 'pipe'), '');
+    try {
+      for (const roots of [[], ['/dev/shm'], ['/']]) {
+        const seen = await run(
+          `ls -A ${pipes} ${instead}; ln -s ${outside}/precious ${pipes}/stolen; rm -f ${instead}/pipe; mv ${instead} /tmp/elsewhere; true`,
+          { folder, roots },
+        );
+        expect(seen).not.toContain('\npipe');
+        expect(existsSync(join(pipes, 'stolen'))).toBe(false);
+        expect(existsSync(join(instead, 'pipe'))).toBe(true);
+      }
+    } finally {
+      rmSync(instead, { recursive: true, force: true });
+    }
+  });
+});
+
+test('the links on a path are told by where they lie, in the order in which they are followed', () => {
+  mkdirSync(join(outside, 'a', 'b'), { recursive: true });
+  symlinkSync('a/b', join(outside, 'relative'));
+  symlinkSync(join(outside, 'relative'), join(outside, 'a', 'b', 'absolute'));
+  symlinkSync('round', join(outside, 'round'));
+  expect(linksOn(join(outside, 'a', 'b'))).toEqual([]);
+  expect(linksOn(`${outside}/relative/../b/absolute/missing`)).toEqual(
+    ['relative', 'a/b/absolute', 'relative'].map((name) => join(outside, name)),
+  );
+  expect(linksOn(join(outside, 'round')).length).toBeGreaterThan(40);
+});
+
+test('only folders of writable roots are on the way, and none that are the sandbox’s own', () => {
+  expect(foldersTo(['/tmp/x/y/z', '/srv/a/b'], ['/tmp', '/tmp/x/y/z'])).toEqual(['/tmp/x/y', '/tmp/x']);
+  expect(foldersTo(['/run/user/0/x', '/home/u/x'], ['/'])).toEqual(['/home/u', '/home']);
+});
+
+test('a root behind a link that lies in a root is left out, and one behind another link is not', () => {
+  mkdirSync(join(outside, 'work'));
+  mkdirSync(join(outside, 'more'));
+  symlinkSync(join(outside, 'more'), join(outside, 'work', 'inner'));
+  symlinkSync(join(outside, 'more'), join(outside, 'outer'));
+  const roots = (path: string) => writableRoots(join(outside, 'work'), [path]);
+  expect(roots(join(outside, 'work', 'inner'))).not.toContain(join(outside, 'more'));
+  expect(roots(join(outside, 'outer'))).toContain(join(outside, 'more'));
+});
