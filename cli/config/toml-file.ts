@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import { CadreError } from '../../protocol/errors.ts';
+import { readOrdinaryFile, UnfitFile } from '../../worker/ordinary-file.ts';
 import { type KeyPath, leaves, type Table } from './key-path.ts';
 
 export interface TomlFile {
@@ -21,12 +21,12 @@ export interface TomlFile {
 export function readTomlFile(path: string): TomlFile | undefined {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    bytes = readOrdinaryFile(path).bytes;
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new CadreError('config_invalid', `${path}: cannot be read (${code ?? String(error)})`, {
-      hint: 'Make the file readable, or move it away.',
+    if (!(error instanceof UnfitFile)) throw error;
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw new CadreError('config_invalid', `${path}: ${error.message}`, {
+      hint: 'Make it a file that can be read, or move it away.',
       cause: error,
     });
   }
