@@ -348,9 +348,10 @@ test('the provider’s own search is asked for, told of, and goes back to it in 
   });
 });
 
-test('Chat Completions, which have no such tool, are asked without it', async () => {
+test('Chat Completions, which have no such tool, are asked without it, and say so', async () => {
   const { complete, server } = await providerAt({ text: 'ok' }, { settings: { wire_api: 'chat' } });
-  await complete(modelCall(task, { web_search: true }));
+  expect(await complete(modelCall(task, { web_search: true }))).toMatchObject({ without_search: true });
+  expect(await complete(modelCall(task))).not.toHaveProperty('without_search');
   expect(JSON.stringify(server.requests[0]?.body)).not.toContain('web_search');
 });
 
