@@ -249,3 +249,13 @@ test('a call asks, unless the configuration allows the tool; under untrusted eac
     success: true,
   });
 });
+
+test('a server that speaks nothing but the later revision of the protocol is greeted anew, in that', async () => {
+  const args = ['--no-warnings', join(import.meta.dirname, 'new-server.ts')];
+  const served = started({ a: { command: process.execPath, args, tools_approved: ['*'] } });
+  expect(await run(await served.tool('mcp__a__echo'), { say: 'hello' })).toEqual({
+    output: 'hello',
+    success: true,
+  });
+  expect(served.problems()).toEqual([]);
+});
