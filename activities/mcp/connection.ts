@@ -19,6 +19,9 @@ const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 const MOST_PAGES = 100;
 const MOST_TOOLS = 2_000;
 const FAREWELL_MS = 1_000;
+/** Of JSON-RPC, and of MCP since 2026-07-28. */
+const UNKNOWN_METHOD = -32601;
+const UNSUPPORTED_VERSION = -32022;
 
 export interface Surroundings {
   /** What a server of a command gets beside its own. */
@@ -58,7 +61,8 @@ export class Connection {
   }
 
   /**
-   * Starts, or reaches, a server and greets it.
+   * Starts, or reaches, a server and greets it: in the form of 2025, which all know that have been around, and some of
+   * them end at any other greeting. One that refuses that form is greeted anew in the later one.
    *
    * @param signal gives that up
    *
@@ -69,13 +73,30 @@ export class Connection {
     around: Surroundings,
     signal: AbortSignal,
   ): Promise<Connection> {
+    try {
+      return await Connection.#greet(settings, around, signal, 'legacy');
+    } catch (error) {
+      if (!(error instanceof Error && refusesForm(error))) throw error;
+      return await Connection.#greet(settings, around, signal, 'auto');
+    }
+  }
+
+  static async #greet(
+    settings: McpServerSettings,
+    around: Surroundings,
+    signal: AbortSignal,
+    mode: 'legacy' | 'auto',
+  ): Promise<Connection> {
     // Loaded where a server is configured only: it would be a part of every start.
     const [{ Client }, stdio, http] = await Promise.all([
       import('@modelcontextprotocol/client'),
       import('./stdio-transport.ts'),
       import('./http-transport.ts'),
     ]);
-    const client = new Client({ name: 'cadre', version: '1' }, { capabilities: {} });
+    const client = new Client(
+      { name: 'cadre', version: '1' },
+      { capabilities: {}, versionNegotiation: { mode } },
+    );
     const secrets = secretsOf(settings, around);
     const { command, args = [], cwd = around.cwd, url, start_timeout_ms: startMs = MCP_START_MS } = settings;
     const local =
@@ -192,6 +213,22 @@ export class Connection {
     const stderr = this.#stdio?.stderr ?? '';
     const text = stderr === '' ? reason : `${reason}; its error output ends: ${stderr.slice(-1_000)}`;
     return new Error(withoutKeys(text, this.#secrets), { cause: error });
+  }
+}
+
+/** It speaks another revision of the protocol, or does not know the greeting at all. */
+function refusesForm({ cause }: Error): boolean {
+  const { code, data } = (cause ?? {}) as { code?: unknown; data?: { text?: unknown } };
+  const said = typeof data?.text === 'string' ? codeIn(data.text) : code;
+  return said === UNSUPPORTED_VERSION || said === UNKNOWN_METHOD;
+}
+
+/** By HTTP the refusal is the body of an error. */
+function codeIn(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { error?: { code?: unknown } } | null)?.error?.code;
+  } catch {
+    return undefined;
   }
 }
 

@@ -202,7 +202,7 @@ test('an answer of many kinds is text, with the rest named', async () => {
     success: false,
     output: [
       'some text',
-      '[image image/png, 3 bytes: not shown]',
+      '[image image/png, 3 bytes: not shown: it is not a PNG, JPEG, GIF or WebP image]',
       '[resource memo://a text/plain]',
       'in it',
       '[resource memo://b, 6 bytes: not shown]',
@@ -248,4 +248,14 @@ test('a call asks, unless the configuration allows the tool; under untrusted eac
   expect(await run(await reading.tool('mcp__a__echo'), { say: 'x' }, { settings })).toMatchObject({
     success: true,
   });
+});
+
+test('a server that speaks nothing but the later revision of the protocol is greeted anew, in that', async () => {
+  const args = ['--no-warnings', join(import.meta.dirname, 'new-server.ts')];
+  const served = started({ a: { command: process.execPath, args, tools_approved: ['*'] } });
+  expect(await run(await served.tool('mcp__a__echo'), { say: 'hello' })).toEqual({
+    output: 'hello',
+    success: true,
+  });
+  expect(served.problems()).toEqual([]);
 });
