@@ -2,15 +2,16 @@ import { realpathSync } from 'node:fs';
 import { type ApprovalRule, RULE_MAX, type SandboxMode } from '../../protocol/index.ts';
 import { parseCommand, type SimpleCommand, shellLine } from './command-words.ts';
 import { commandsIn, judgeCommand } from './harmless.ts';
+import { hasHidden, withoutBlanksAround } from './hidden-characters.ts';
 
 export type ParsedRule = { ok: true; words: string[]; more: boolean } | { ok: false; reason: string };
 
-const MORE = /\s\*$/;
+const MORE = /[ \t]\*$/;
 const ASSIGNMENT = /^[A-Za-z_]\w*(\[.*\])?\+?=/;
 
 /** The words of a rule; `more`: it ends with a lone `*`, for one or more further ones. */
 export function parseRule(text: string): ParsedRule {
-  const line = text.trim();
+  const line = withoutBlanksAround(text);
   if (line === '*') return { ok: false, reason: 'it would allow every command' };
   const more = MORE.test(line);
   const parsed = parseCommand(more ? line.replace(MORE, '') : line);
@@ -56,7 +57,9 @@ export function ruleFor(asked: CommandInPlace): ApprovalRule | undefined {
   const folder = realPath(asked.cwd);
   if (named === undefined || others.length > 0 || folder === undefined) return undefined;
   const command = shellLine(named.words);
-  if (command.length > RULE_MAX || !names(parseRule(command), named.words)) return undefined;
+  // Nobody could tell it from another one in a list.
+  if (command.length > RULE_MAX || hasHidden(command)) return undefined;
+  if (!names(parseRule(command), named.words)) return undefined;
   const { mode, contained } = asked;
   return { command, folder, sandbox_mode: mode, ...(contained ? {} : { outside_sandbox: true as const }) };
 }

@@ -53,6 +53,10 @@ describe('a rule allows', () => {
     ['npm test', 'time npm test'],
     ['npm test', './npm test'],
     ['npm test', 'npm test\nrm x'],
+    // A part of a word to a shell, whatever looks blank.
+    ['npm test', '\u00a0npm test'],
+    ['npm test', 'npm test\r'],
+    ['npm test', ['\u00a0npm', 'test']],
     ['npm test', ['sh', '-c', 'npm test; rm x']],
     ['npm test', ['npm test']],
     ['git commit *', 'git commit'],
@@ -82,6 +86,8 @@ test.each([
   ['A=1 npm test', 'it sets a variable, which no rule may'],
   ['npm test > x', 'it contains a redirection (>)'],
   ['~/bin/x', 'it contains a tilde (~)'],
+  ['npm\u00a0*', 'it contains an unusual blank'],
+  ['\u00a0npm', 'it contains an unusual blank'],
 ])('%j is no rule: %s', (text, reason) => {
   expect(parseRule(text)).toEqual({ ok: false, reason });
 });
@@ -149,6 +155,7 @@ test.each([
   ['what a shell expands', 'make $X'],
   ['a redirection', 'make > x'],
   ['a variable', 'A=1 make'],
+  ['what cannot be seen', ['make', 'a\u00a0b']],
   ['what is too long to be read', `make ${'x'.repeat(2_000)}`],
 ])('there is no rule for %s', (_, command) => {
   expect(ruleFor({ command, cwd, mode: 'workspace-write', contained: true })).toBeUndefined();

@@ -66,6 +66,18 @@ test.skipIf(!works)(
   },
 );
 
+test('an answer holds for the very text that runs: a blank that is none to a shell makes it another question', async () => {
+  const { asked } = place();
+  const keyOf = async (command: string) => (await asked({ ...escalated, command })).need.key;
+  const plain = await keyOf('/bin/true');
+  for (const other of ['\u00a0/bin/true', '/bin/true\r', '\ufeff/bin/true']) {
+    expect(await keyOf(other)).not.toBe(plain);
+  }
+  const { need } = await asked({ ...escalated, command: '\u00a0/bin/true' });
+  expect(need).toMatchObject({ summary: '\\u{a0}/bin/true' });
+  expect(need.rule).toBeUndefined();
+});
+
 test('under the policy never, and where nobody can be asked, it is refused', async () => {
   const { asked } = place();
   const needed = await asked(escalated);
