@@ -39,7 +39,7 @@ export interface CommandInPlace {
  * need no rule. What a shell would expand or redirect, and what sets a variable, is allowed by none.
  */
 export function isAllowedByRules(asked: CommandInPlace, rules: readonly ApprovalRule[]): boolean {
-  const commands = rules.length === 0 ? undefined : commandsIn(asked.command);
+  const commands = rules.length === 0 ? undefined : commandsOf(asked);
   if (commands === undefined) return false;
   const holding = rules.filter((rule) => holdsHere(rule, asked)).map(({ command }) => parseRule(command));
   return commands.every(
@@ -50,7 +50,7 @@ export function isAllowedByRules(asked: CommandInPlace, rules: readonly Approval
 
 /** The rule that allows just this command from now on, in that folder and sandbox; undefined where no rule can. */
 export function ruleFor(asked: CommandInPlace): ApprovalRule | undefined {
-  const commands = commandsIn(asked.command) ?? [];
+  const commands = commandsOf(asked) ?? [];
   const [named, ...others] = asked.contained
     ? commands.filter(({ words }) => !isHarmless(words, asked))
     : commands;
@@ -62,6 +62,10 @@ export function ruleFor(asked: CommandInPlace): ApprovalRule | undefined {
   if (!names(parseRule(command), named.words)) return undefined;
   const { mode, contained } = asked;
   return { command, folder, sandbox_mode: mode, ...(contained ? {} : { outside_sandbox: true as const }) };
+}
+
+function commandsOf({ command, contained }: CommandInPlace): SimpleCommand[] | undefined {
+  return commandsIn(command, { plainShell: !contained });
 }
 
 function holdsHere(rule: ApprovalRule, { cwd, mode, contained }: CommandInPlace): boolean {

@@ -16,9 +16,14 @@ export const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/
  * @param fillable see `fillableFolders`
  */
 export function outsidePath(path: string | undefined, fillable: readonly string[]): string {
-  const folders = programFolders(path ?? SYSTEM_PATH, fillable, standsFor);
+  const folders = withoutFillable(path ?? SYSTEM_PATH, fillable);
   // To a shell, an empty PATH means the folder in which it runs.
   return folders.length === 0 ? SYSTEM_PATH : folders.join(delimiter);
+}
+
+/** Of a list like PATH, what lies where nobody but the person puts things. */
+export function withoutFillable(list: string, fillable: readonly string[]): string[] {
+  return programFolders(list, fillable, standsFor);
 }
 
 /**

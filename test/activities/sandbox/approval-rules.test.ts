@@ -112,6 +112,17 @@ test('nothing leaves the sandbox by a rule that does not say so, and nobody who 
   ).toBe(true);
 });
 
+test('a shell that runs files of its own first is none that a rule looks through, outside the sandbox', () => {
+  const rule: ApprovalRule = { command: 'make', outside_sandbox: true };
+  const outside = (command: string[]) => allows([rule], command, { contained: false });
+  expect(outside(['bash', '-c', 'make'])).toBe(true);
+  expect(outside(['bash', '-lc', 'make'])).toBe(false);
+  expect(outside(['zsh', '-c', 'make'])).toBe(false);
+  expect(allows([rule], ['bash', '-lc', 'make'])).toBe(true);
+  const own: ApprovalRule = { command: "bash -lc 'make'", outside_sandbox: true };
+  expect(allows([own], ['bash', '-lc', 'make'], { contained: false })).toBe(true);
+});
+
 test('a rule of a folder holds in that very folder, by whatever name it is reached', () => {
   const root = folderWith({ 'a/in/keep': '', 'b/keep': '' });
   symlinkSync(join(root, 'a'), join(root, 'link'));

@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../activities/sandbox/detect-sandbox.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
@@ -77,6 +77,38 @@ test('an answer holds for the very text that runs: a blank that is none to a she
   expect(need).toMatchObject({ summary: '\\u{a0}/bin/true' });
   expect(need.rule).toBeUndefined();
 });
+
+test.skipIf(!works)(
+  'what runs outside, by a rule or an answer, is no program that the repository or a command in the sandbox has made',
+  async () => {
+    const { folder, file } = place();
+    const own = join(dirname(file), 'bin');
+    const planted = [join(folder, 'bin'), join(folder, 'node_modules/.bin')];
+    for (const [bin, text] of [[own, 'own'], ...planted.map((bin) => [bin, 'planted'])] as const) {
+      mkdirSync(bin as string, { recursive: true });
+      writeFileSync(join(bin as string, 'deploy'), `#!/bin/sh\necho ${text}\n`, { mode: 0o755 });
+    }
+    writeFileSync(join(folder, 'first'), 'echo planted\n');
+    const environment = {
+      PATH: [...planted, '.', '', own, '/usr/bin', '/bin'].join(':'),
+      BASH_ENV: join(folder, 'first'),
+      HOME: folder,
+    };
+    const deploy = async (args: object, more: object) => {
+      const context = contextIn(folder, { environment });
+      const answer = await shell.run(shell.parameters.parse({ command: 'deploy', ...args }), {
+        ...context,
+        ...more,
+      });
+      return typeof answer === 'string' ? answer : answer.output;
+    };
+    const rule = { command: 'deploy', outside_sandbox: true as const };
+    for (const more of [{ approvalRules: [rule] }, { approved: true }])
+      expect(await deploy(escalated, more)).toMatch(/\nown\n$/);
+    // Inside the sandbox PATH is what it was.
+    expect(await deploy({}, {})).toMatch(/planted/);
+  },
+);
 
 test('under the policy never, and where nobody can be asked, it is refused', async () => {
   const { asked } = place();
