@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { CadreError, MCP_CALL_MS, MCP_START_MS, matchesGlob } from '../../protocol/index.ts';
 import { ApprovalNeeded } from '../tools/approval-needed.ts';
 import { defineTool, type Tool, type ToolContext } from '../tools/define-tool.ts';
-import { resultText } from './result-text.ts';
 import type { McpServer, ServerTool } from './server.ts';
+import { toolResult } from './tool-result.ts';
 
 /** The server checks what is in it, by its own schema. */
 const anyArguments = z.record(z.string(), z.unknown());
@@ -31,7 +31,7 @@ export function mcpTool(server: McpServer, tool: ServerTool): Tool {
       requireApproval(server, tool, args, { isApproved, onlyReads }, context);
       try {
         const result = await server.call(tool.own, args, { signal: context.signal, timeout, onlyReads });
-        return { output: resultText(result), success: result.isError !== true };
+        return await toolResult(result, context);
       } catch (error) {
         context.signal.throwIfAborted();
         throw explained(error, server.name, tool.own, { timeout, onlyReads });
