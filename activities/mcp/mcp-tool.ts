@@ -12,8 +12,11 @@ const MOST_BESIDES = 2_000;
 /** Failures of the network before anything was sent. */
 const NOTHING_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
+/** What its tools need of a server. */
+export type ToolServer = Pick<McpServer, 'name' | 'settings' | 'call'>;
+
 /** A tool of a server as an agent uses it. */
-export function mcpTool(server: McpServer, tool: ServerTool): Tool {
+export function mcpTool(server: ToolServer, tool: ServerTool): Tool {
   const { settings } = server;
   const { timeout_ms: timeout = MCP_CALL_MS, start_timeout_ms: startMs = MCP_START_MS } = settings;
   const isListed = (globs: readonly string[] = []) => globs.some((glob) => matchesGlob(tool.own, glob));
@@ -43,7 +46,7 @@ export function mcpTool(server: McpServer, tool: ServerTool): Tool {
 
 /** A server may do anything, outside the sandbox: a person allows it, call by call or in the configuration. */
 function requireApproval(
-  server: McpServer,
+  server: ToolServer,
   tool: ServerTool,
   args: Record<string, unknown>,
   { isApproved, onlyReads }: { isApproved: boolean; onlyReads: boolean },
