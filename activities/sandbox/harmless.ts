@@ -9,9 +9,6 @@ import { isWithin } from './is-within.ts';
 /** A script that does what was asked for, and nothing that a shell could read differently; or why there is none. */
 export type Harmlessness = { harmless: true; script: string } | { harmless: false; reason: string };
 
-/** Where harmless programs are taken from: never from a folder that a repository may fill. */
-export const HARMLESS_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
-
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', '/bin/sh', '/bin/bash', '/usr/bin/bash', '/usr/bin/sh']);
 /** What lies here is no ordinary file: devices, and the memory and environment of other processes. */
 const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];

@@ -6,7 +6,7 @@ import { ruleFor } from '../sandbox/approval-rules.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
 import type { SandboxState } from '../sandbox/detect-sandbox.ts';
-import { HARMLESS_PATH } from '../sandbox/harmless.ts';
+import { SYSTEM_PATH } from '../sandbox/outside-path.ts';
 import { MOST_PROCESSES, MOST_THREADS } from '../sandbox/process-limits.ts';
 import type { Contained } from '../sandbox/sandboxed-command.ts';
 import type { SupervisedEnd } from '../sandbox/supervised.ts';
@@ -133,7 +133,7 @@ async function invocation(
   const free = { environment, sandboxed: false, hasNamespace: false, release: async () => [] };
   if (decision.run === 'harmless') {
     const argv = ['/bin/sh', '-c', decision.script];
-    return { ...free, argv, environment: { ...environment, PATH: HARMLESS_PATH } };
+    return { ...free, argv, environment: { ...environment, PATH: SYSTEM_PATH } };
   }
   const argv =
     typeof command === 'string'
