@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute } from 'node:path';
 import type { McpServerSettings } from '../../protocol/index.ts';
+import { outsidePath } from '../sandbox/outside-path.ts';
 
 export interface Surroundings {
   /** What a server of a command gets beside its own. */
@@ -18,8 +18,6 @@ export function neutralFolder(home = homedir()): string {
   return statSync(home, { throwIfNoEntry: false })?.isDirectory() ? home : '/';
 }
 
-const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin';
-
 /** The environment of a server of a command. */
 export function serverEnvironment(
   { env = {}, env_vars: names = [] }: McpServerSettings,
@@ -32,17 +30,8 @@ export function serverEnvironment(
   const { PATH: path } = environment;
   return {
     ...environment,
-    ...(path === undefined ? {} : { PATH: ordinaryFolders(path) }),
+    ...(path === undefined ? {} : { PATH: outsidePath(path, []) }),
     ...env,
     ...Object.fromEntries(passed),
   };
-}
-
-/** Without those that depend on where a program runs, or that `npm` and `npx` put first for what lies in a project. */
-function ordinaryFolders(path: string): string {
-  const folders = path
-    .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && !folder.split('/').includes('node_modules'));
-  // An empty one would mean the working directory.
-  return folders.length === 0 ? USUAL_PATH : folders.join(delimiter);
 }

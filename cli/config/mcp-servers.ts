@@ -1,7 +1,6 @@
-import { realpathSync } from 'node:fs';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { McpServerSettings, McpServers } from '../../protocol/mcp-servers.ts';
-import { isWithin, projectRoot } from '../../worker/trust.ts';
+import { fillableFolders, outsidePath } from '../../worker/trust.ts';
 import { type KeyPath, leaves, setAt, type Table, valueAt } from './key-path.ts';
 
 export interface SessionPlace {
@@ -17,8 +16,8 @@ export interface SessionPlace {
  * are not looked up where the repository, or an agent that works in it, could have put one.
  */
 export function serversIn(place: SessionPlace, servers: McpServers): McpServers {
-  const path = pathOutside(place);
-  const env = path === place.searchPath || path === undefined ? undefined : { PATH: path };
+  const PATH = outsidePath(place.searchPath, fillableFolders(place.cwd));
+  const env = PATH === outsidePath(place.searchPath, []) ? undefined : { PATH };
   const settled = (server: McpServerSettings): McpServerSettings => ({
     ...server,
     ...(server.cwd === undefined ? {} : { cwd: expanded(server.cwd, place.cwd, place.home) }),
@@ -48,24 +47,4 @@ export function runInRepository(values: Table, root: string, home: string): void
 function expanded(path: string, folder: string, home: string): string {
   const whole = path.startsWith('~/') ? join(home, path.slice(2)) : path;
   return isAbsolute(whole) ? whole : resolve(folder, whole);
-}
-
-/** A folder that holds the person's home, too, holds the programs that they have installed. */
-function pathOutside({ cwd, home, searchPath }: SessionPlace): string | undefined {
-  const folders = [cwd, projectRoot(cwd)]
-    .flatMap((folder) => [folder, real(folder)])
-    .filter((folder) => !isWithin(real(home), folder));
-  const outside = searchPath
-    ?.split(delimiter)
-    .filter((entry) => !folders.some((folder) => isWithin(entry, folder) || isWithin(real(entry), folder)))
-    .join(delimiter);
-  return outside === '' ? '/usr/bin:/bin' : outside;
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
 }
