@@ -3,6 +3,7 @@ import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotoco
 import { z } from 'zod';
 import { MCP_START_MS, type McpServerSettings } from '../../protocol/index.ts';
 import { type CallResult, callResultSchema } from './result-text.ts';
+import { neutralFolder, type Surroundings, serverEnvironment } from './server-surroundings.ts';
 import { withoutKeys } from './stderr-tail.ts';
 import type { StdioTransport } from './stdio-transport.ts';
 
@@ -22,15 +23,6 @@ const FAREWELL_MS = 1_000;
 /** Of JSON-RPC, and of MCP since 2026-07-28. */
 const UNKNOWN_METHOD = -32601;
 const UNSUPPORTED_VERSION = -32022;
-
-export interface Surroundings {
-  /** What a server of a command gets beside its own. */
-  environment: Readonly<Record<string, string>>;
-  /** Where the values of the variables are found that its settings name. */
-  variables: Readonly<Record<string, string | undefined>>;
-  /** Where it runs unless its settings say so. */
-  cwd: string;
-}
 
 /** The server answers no longer, or not so that it could be read. */
 export class ConnectionLost extends Error {
@@ -98,16 +90,16 @@ export class Connection {
       { capabilities: {}, versionNegotiation: { mode } },
     );
     const secrets = secretsOf(settings, around);
-    const { command, args = [], cwd = around.cwd, url, start_timeout_ms: startMs = MCP_START_MS } = settings;
+    const { command, args = [], cwd, url, start_timeout_ms: startMs = MCP_START_MS } = settings;
     const local =
       command === undefined
         ? undefined
         : new stdio.StdioTransport({
             command,
             args,
-            cwd,
+            cwd: cwd ?? neutralFolder(),
             secrets,
-            environment: environmentOf(settings, around),
+            environment: serverEnvironment(settings, around),
           });
     const connection = new Connection(client, local, secrets, startMs);
     client.onclose = () => {
@@ -244,14 +236,6 @@ function messageOf(error: Error, startMs: number): string {
   const { cause } = error;
   const code = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined;
   return code === undefined || error.message.includes(code) ? error.message : `${error.message} (${code})`;
-}
-
-function environmentOf({ env = {}, env_vars: names = [] }: McpServerSettings, around: Surroundings) {
-  const passed = names.flatMap((name) => {
-    const value = around.variables[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { ...around.environment, ...env, ...Object.fromEntries(passed) };
 }
 
 /** The values that its settings name: none of them is shown, wherever it turns up. */

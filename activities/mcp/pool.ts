@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { LRUCache } from 'lru-cache';
 import {
   filterEnvironment,
@@ -115,7 +114,6 @@ export class McpPool {
     const server = new McpServer(name, settings, {
       environment: this.#environmentFor(session),
       variables: this.#environment,
-      cwd: homedir(),
     });
     this.#servers.set(key, server);
     return server;

@@ -1,6 +1,7 @@
 import { CadreError, type McpServerSettings, matchesGlob } from '../../protocol/index.ts';
-import { Connection, ConnectionLost, type ListedTool, type Surroundings } from './connection.ts';
+import { Connection, ConnectionLost, type ListedTool } from './connection.ts';
 import type { CallResult } from './result-text.ts';
+import type { Surroundings } from './server-surroundings.ts';
 import { offeredNames } from './tool-names.ts';
 import { type FittedSchema, fittedSchema } from './tool-schema.ts';
 

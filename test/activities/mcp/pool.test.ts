@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { isAlive } from '../../../activities/sandbox/strays.ts';
@@ -194,6 +194,17 @@ test('a server gets what commands get, its own variables and the keys that it is
   expect(JSON.parse(environment)).toMatchObject({ OWN: 'yes', A_TOKEN: 'for-it', PLAIN: 'p' });
   expect(JSON.parse(environment)).not.toHaveProperty('OTHER_TOKEN');
   expect(JSON.parse(structured).cwd).toContain(folder.split('/').at(-1));
+});
+
+test('a server that is not told where runs at home, and finds programs in no folder that a repository fills', async () => {
+  const path = `/work/node_modules/.bin:.:bin::${process.env.PATH}`;
+  const served = started({ a: small('good') }, { PATH: path });
+  const { output } = (await run(await served.tool('mcp__a__environment'))) as { output: string };
+  const [environment = '', structured = ''] = output.split('\n');
+  expect(JSON.parse(structured).cwd).toBe(realpathSync(homedir()));
+  const folders: string[] = JSON.parse(environment).PATH.split(':');
+  expect(folders).toContain('/usr/bin');
+  expect(folders.filter((one) => !one.startsWith('/') || one.includes('node_modules'))).toEqual([]);
 });
 
 test('an answer of many kinds is text, with the rest named', async () => {
