@@ -34,6 +34,11 @@ export async function withRegularFile<T>(
 /** What is not there, or no file, whoever reads it says so. */
 async function isPipe(path: string): Promise<boolean> {
   const stats = await stat(path).catch(() => undefined);
+  if (stats?.isCharacterDevice() || stats?.isBlockDevice()) {
+    throw new CadreError('usage', `${path} is a device, which may never end.`, {
+      hint: 'Name a file, or - for standard input.',
+    });
+  }
   return stats !== undefined && !stats.isFile() && !stats.isDirectory();
 }
 

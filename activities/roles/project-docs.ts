@@ -61,10 +61,9 @@ async function readDoc(
   room: number,
   notices: string[],
 ): Promise<{ file: DocFile; bytes: number }> {
-  const { file, stats } = await openOrdinaryFile(real);
+  const { file, stats, real: opened } = await openOrdinaryFile(real);
   try {
     // The path may lead elsewhere by now.
-    const opened = process.platform === 'linux' ? await realpath(`/proc/self/fd/${file.fd}`) : real;
     if (opened !== real) throw new Error('it was replaced while it was read');
     const bytes = Buffer.alloc(Math.min(stats.size, room));
     const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readOrdinaryFile } from '../ordinary-file.ts';
 import { type OptionTable, readOptions } from './command-options.ts';
 
 const SHOWN =
@@ -60,7 +61,7 @@ function riskyConfiguration(cwd: string): string | undefined {
   try {
     if (ELSEWHERE.some((name) => existsSync(join(folder, name))))
       return 'the repository keeps its settings elsewhere';
-    const config = readFileSync(join(folder, 'config'), 'utf8');
+    const config = readOrdinaryFile(join(folder, 'config')).bytes.toString();
     return RISKY_SETTING.test(config) ? "the repository's settings may run programs" : undefined;
   } catch {
     return "the repository's settings cannot be read";

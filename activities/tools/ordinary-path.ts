@@ -1,21 +1,18 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath, stat, statfs } from 'node:fs/promises';
 import { CadreError } from '../../protocol/index.ts';
-
-/** What lies here is no file of anybody's: devices, and the memory and environment of processes. */
-const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
-/** Ordinary files in memory. */
-const MEMORY_FOLDER = '/dev/shm/';
-/** File systems of the kernel, wherever they are mounted: proc, sysfs, debugfs, tracefs, cgroup. */
-const KERNEL_FILE_SYSTEMS = new Set([0x9fa0, 0x62656572, 0x64626720, 0x74726163, 0x63677270, 0x27e0eb]);
+import { isKernelsOwn, isSpecialPlace } from '../ordinary-file.ts';
 
 /**
  * Opens a file of a person's: never a device or a pipe, which could hang or never end, nor what shows the memory or
  * environment of a process, where keys are.
  *
+ * @returns also where it really lies
  * @throws a CadreError that names the path for everything that cannot be read
  */
-export async function openOrdinaryFile(path: string): Promise<{ file: FileHandle; stats: Stats }> {
+export async function openOrdinaryFile(
+  path: string,
+): Promise<{ file: FileHandle; stats: Stats; real: string }> {
   await refuseSpecial(path);
   // Not blocking: opening a pipe without a writer would wait for ever.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
@@ -28,8 +25,8 @@ export async function openOrdinaryFile(path: string): Promise<{ file: FileHandle
     }
     if (!stats.isFile()) throw special(path);
     // Again with what was really opened: the path may lead elsewhere by now.
-    await refuseSpecial(path, `/proc/self/fd/${file.fd}`);
-    return { file, stats };
+    const opened = process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path;
+    return { file, stats, real: await refuseSpecial(path, opened) };
   } catch (error) {
     await file.close();
     throw error;
@@ -53,15 +50,16 @@ export async function ordinaryPath(path: string): Promise<{ real: string; stats:
   return { real, stats };
 }
 
-/** `opened` is another name of the same thing that no one can change meanwhile. */
-async function refuseSpecial(path: string, opened = path): Promise<void> {
+/**
+ * @param opened another name of the same thing that no one can change meanwhile
+ * @returns the path with its links resolved
+ */
+async function refuseSpecial(path: string, opened = path): Promise<string> {
   const real = await realpath(opened).catch(() => path);
-  const isSpecial = SPECIAL_FOLDERS.some((folder) => real === folder || real.startsWith(`${folder}/`));
-  if (isSpecial && !real.startsWith(MEMORY_FOLDER)) throw special(path);
+  if (isSpecialPlace(real)) throw special(path);
   const system = await statfs(opened).catch(() => undefined);
-  if (process.platform === 'linux' && system !== undefined && KERNEL_FILE_SYSTEMS.has(Number(system.type))) {
-    throw special(path);
-  }
+  if (system !== undefined && isKernelsOwn(system.type)) throw special(path);
+  return real;
 }
 
 function special(path: string): CadreError {

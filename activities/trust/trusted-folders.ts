@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
+import { readOrdinaryFile, UnfitFile } from '../ordinary-file.ts';
 import { realProjectRoot } from './project-root.ts';
 
 const trustedFolderSchema = z.strictObject({
@@ -29,14 +29,14 @@ export function trustFile(home: string): string {
 export function readTrusted(home: string): TrustList {
   const path = trustFile(home);
   try {
-    const parsed = trustFileSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+    const parsed = trustFileSchema.safeParse(JSON.parse(readOrdinaryFile(path).bytes.toString()));
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     return broken(path, `${issue?.path.join('.') || 'the whole'}: ${issue?.message}`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { folders: [] };
-    return broken(path, code === undefined ? message : `it cannot be read, ${code}`);
+    return broken(path, error instanceof UnfitFile ? `it ${message}` : message);
   }
 }
 

@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
+import { readOrdinaryFile, UnfitFile } from '../../worker/ordinary-file.ts';
 import { leaveWorkplace } from '../at-workplace.ts';
 import { attachedImage } from '../attached-image.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
@@ -142,7 +143,7 @@ function kindOf(path: string): 'folder' | 'file' | undefined {
 
 function readSchema(path: string): Record<string, unknown> {
   try {
-    const schema: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const schema: unknown = JSON.parse(schemaText(path));
     if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) {
       return schema as Record<string, unknown>;
     }
@@ -152,5 +153,17 @@ function readSchema(path: string): Record<string, unknown> {
     throw new CadreError('usage', `--output-schema ${path}: ${reason}`, {
       hint: 'Name a file with a JSON schema.',
     });
+  }
+}
+
+/** What the shell has opened for this command, as `<(…)` does, is a pipe that somebody writes to. */
+const OPENED_BY_SHELL = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;
+
+function schemaText(path: string): string {
+  if (OPENED_BY_SHELL.test(path)) return readFileSync(path, 'utf8');
+  try {
+    return readOrdinaryFile(path).bytes.toString();
+  } catch (error) {
+    throw error instanceof UnfitFile ? new Error(`it ${error.message}`) : error;
   }
 }

@@ -87,7 +87,7 @@ function stateOf({ environment }: Invocation, home: string, path: string): 'trus
     const { folder, state } = folderTrust(home, path, digest);
     return folder === path && state !== 'untrusted' ? state : 'gone';
   } catch {
-    // Its settings are broken now, which they were not.
+    // The person's own settings are broken: nobody can tell.
     return 'changed';
   }
 }
@@ -97,6 +97,7 @@ async function settingsOf(invocation: Invocation, root: string) {
   const { environment } = invocation;
   const user = environment.HOME || homedir();
   const file = repositoryFile(root, user, userFile(environment, user)?.path);
+  if (file?.broken !== undefined) throw file.broken;
   if (file !== undefined) throwProblems(problemsOf(file.layer));
   const { withheld } = await loadConfig({ cwd: root, environment });
   return { file, withheld };

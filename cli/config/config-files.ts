@@ -7,21 +7,31 @@ import { fileLayer, type Layer } from './layer.ts';
 import { PATH_KEYS } from './schema.ts';
 import { readTomlFile } from './toml-file.ts';
 
+/** In the place of a digest, and none that anything has. */
+const UNREADABLE = 'unreadable';
+
 export interface ConfigFile {
   path: string;
   /** The path as people read it. */
   show: string;
   layer: Layer;
   kind: 'user' | 'repository';
-  /** SHA-256 of what the file holds. */
+  /** SHA-256 of what the file holds; of what cannot be read there is none, and no person can have seen it. */
   digest: string;
+  /** Why nothing of a repository's file can be used. */
+  broken?: CadreError;
 }
 
-/** The person's own file: `~/.cadre/config.toml`, or what CADRE_CONFIG names. */
+/**
+ * The person's own file: `~/.cadre/config.toml`, or what CADRE_CONFIG names.
+ *
+ * @throws CadreError `config_invalid` for a file that cannot be read or is no TOML
+ */
 export function userFile(environment: Environment, home: string): ConfigFile | undefined {
   const named = environment.CADRE_CONFIG || undefined;
   const path = named === undefined ? join(home, '.cadre', 'config.toml') : resolve(named);
   const file = configFile(path, 'user', home);
+  if (file?.broken !== undefined) throw file.broken;
   if (file === undefined && named !== undefined) {
     throw new CadreError('config_invalid', `CADRE_CONFIG names ${path}, which does not exist`, {
       hint: 'Create the file, or unset CADRE_CONFIG.',
@@ -45,7 +55,9 @@ function configFile(path: string, kind: ConfigFile['kind'], home: string): Confi
   const file = readTomlFile(path);
   if (file === undefined) return undefined;
   const show = path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
-  return { path, show, kind, digest: file.digest, layer: fileLayer(kind, file, show) };
+  const { digest = UNREADABLE, broken } = file;
+  const layer = fileLayer(kind, file, show);
+  return { path, show, kind, digest, layer, ...(broken === undefined ? {} : { broken }) };
 }
 
 /** Paths in a file are relative to it, wherever the command runs. */

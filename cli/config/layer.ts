@@ -1,4 +1,4 @@
-import { formatKey, type KeyPath, leaves, setAt, type Table } from './key-path.ts';
+import { formatKey, isTable, type KeyPath, leaves, setAt, type Table, valueAt } from './key-path.ts';
 import type { TomlFile } from './toml-file.ts';
 
 export const LAYERS = [
@@ -69,7 +69,7 @@ export function stack(layers: readonly Layer[]): { values: Table; origins: Map<s
   const origins = new Map<string, Origin>();
   for (const layer of layers) {
     for (const [path, value] of leaves(layer.values)) {
-      forget(origins, path);
+      forget(origins, path, values);
       setAt(values, path, value);
       origins.set(formatKey(path), layer.originOf(path));
     }
@@ -78,8 +78,9 @@ export function stack(layers: readonly Layer[]): { values: Table; origins: Map<s
 }
 
 /** A value that replaces a table, or a table that replaces a value, leaves no origins of what was there. */
-function forget(origins: Map<string, Origin>, path: KeyPath): void {
+function forget(origins: Map<string, Origin>, path: KeyPath, values: Table): void {
   for (let length = 1; length < path.length; length++) origins.delete(formatKey(path.slice(0, length)));
+  if (!isTable(valueAt(values, path))) return;
   const below = `${formatKey(path)}.`;
   for (const key of origins.keys()) if (key.startsWith(below)) origins.delete(key);
 }

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import { cadreHome } from '../../server/home.ts';
 import { projectRoot, shellLine } from '../../worker/trust.ts';
+import { harmless } from '../terminal-text.ts';
 import { readSavedRules } from '../trust/saved-rules.ts';
 import { builtInLayers, CLASSIC } from './built-in-layers.ts';
 import { type ConfigFile, makeAbsolute, repositoryFile, userFile } from './config-files.ts';
@@ -62,6 +63,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const files = [user, repository].filter((file) => file !== undefined);
   const trust = folderTrust(cadreHome(sources.environment), sources.cwd, repository?.digest);
   const isStrange = repository !== undefined && trust.state !== 'trusted';
+  // A stranger's mistake is no reason to refuse every run in the folder.
+  if (repository?.broken !== undefined && !isStrange) throw repository.broken;
   const stranger = isStrange ? repository : undefined;
   const overrides = overrideLayer(sources.overrides ?? []);
   makeAbsolute(overrides.values, sources.typedIn ?? sources.cwd, home);
@@ -81,7 +84,6 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     ...(sources.flags ?? []),
   ]);
 
-  // A stranger's mistake is no reason to refuse every run in the folder.
   const invalid = stranger === undefined ? [] : withholdInvalid(stranger.layer);
   throwProblems(
     [...files.map((file) => file.layer), ...fromOutside, overrides, flags].flatMap((l) => problemsOf(l)),
@@ -115,6 +117,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   throwProblems(inForce.conflicts);
   const { config, origins } = inForce;
   const notices = invalid.map(({ where, message }) => `${where}: ignored ${message}`);
+  if (stranger?.broken !== undefined)
+    notices.unshift(`${stranger.broken.message.replace(/\.$/, '')}; its settings do not count`);
   if (stranger !== undefined && ignored.length > 0)
     notices.push(ignoredNotice(stranger.show, ignored, trust));
   const { problem } = readSavedRules(cadreHome(sources.environment));
@@ -122,8 +126,8 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   return {
     config,
     originOf: (key) => origins.get(key) ?? DEFAULT_ORIGIN,
-    notices,
-    files: files.map((file) => file.path),
+    notices: notices.map(harmless),
+    files: files.filter((file) => file.broken === undefined).map((file) => file.path),
     withheld: ignored,
     ...(trust.folder === home ? {} : { trust }),
   };

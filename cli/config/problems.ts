@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { CadreError } from '../../protocol/errors.ts';
+import { counted } from '../../protocol/index.ts';
 import { closestKey, knownKeys } from './closest-key.ts';
 import { formatKey, isTable, type KeyPath, removeAt, valueAt } from './key-path.ts';
 import type { Layer } from './layer.ts';
@@ -31,22 +32,41 @@ function problemAt(path: KeyPath, layer: Layer, issue: z.core.$ZodIssue): Config
   return { where, message: where.endsWith(` ${key}`) ? describe(issue) : `${key}: ${describe(issue)}` };
 }
 
+/** Taking one thing out may show the next: a whole is looked at once its parts are right. */
+const MOST_ROUNDS = 8;
+
 /**
- * Takes out the values that are out of range, so that what is left can be used. Unknown keys stay.
+ * Takes out unknown keys and the values that are out of range, so that what is left can be used.
  *
+ * @param most problems that are told one by one; how many more there were is told behind them
  * @returns what was wrong with them
  */
-export function withholdInvalid(layer: Layer, schema: z.ZodType = configSchema): ConfigProblem[] {
-  const issues = schema.safeParse(layer.values).error?.issues ?? [];
-  return issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') return [];
-    const path = issue.path.map(String);
-    // One bad entry of a list spoils the list.
-    while (!isTable(valueAt(layer.values, path.slice(0, -1)))) path.pop();
-    const problem = problemAt(path, layer, issue);
-    removeAt(layer.values, path);
-    return [problem];
-  });
+export function withholdInvalid(
+  layer: Layer,
+  { schema = configSchema, most = 20 }: { schema?: z.ZodType; most?: number } = {},
+): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  let more = 0;
+  for (let round = 1; ; round++) {
+    const issues = schema.safeParse(layer.values).error?.issues ?? [];
+    if (issues.length === 0) break;
+    for (const issue of issues) {
+      const isUnknown = issue.code === 'unrecognized_keys';
+      const paths = isUnknown ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+      for (const full of paths.map((parts) => parts.map(String))) {
+        const path = [...full];
+        // One bad entry of a list spoils the list.
+        while (!isTable(valueAt(layer.values, path.slice(0, -1)))) path.pop();
+        if (problems.length >= most) more++;
+        else problems.push(isUnknown ? unknownKey(full, layer, schema) : problemAt(path, layer, issue));
+        if (path.length === 0 || round === MOST_ROUNDS) layer.values = {};
+        else removeAt(layer.values, path);
+      }
+    }
+  }
+  const { where = '' } = problems.at(-1) ?? {};
+  if (more > 0) problems.push({ where: where.replace(/:\d+$/, ''), message: counted(more, 'more mistake') });
+  return problems;
 }
 
 export function throwProblems(problems: readonly ConfigProblem[]): void {

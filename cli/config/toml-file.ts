@@ -1,64 +1,81 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import { CadreError } from '../../protocol/errors.ts';
+import { readOrdinaryFile, UnfitFile } from '../../worker/ordinary-file.ts';
 import { type KeyPath, leaves, type Table } from './key-path.ts';
 
 export interface TomlFile {
   path: string;
-  /** SHA-256 of its bytes. */
-  digest: string;
+  /** SHA-256 of its bytes; none where they cannot be read. */
+  digest: string | undefined;
+  /** Nothing where it is broken. */
   values: Table;
+  /** Why nothing of it can be used: a `config_invalid` with path and line. */
+  broken?: CadreError;
   /** The line a key stands on, counted from 1; undefined where that cannot be told. */
   lineOf(path: KeyPath): number | undefined;
 }
 
-/**
- * Reads a TOML file; undefined when there is none.
- *
- * @throws CadreError `config_invalid` for a file that cannot be read or is no TOML
- */
+/** Reads a TOML file; undefined when there is none. One that cannot be read, or is no TOML, says so itself. */
 export function readTomlFile(path: string): TomlFile | undefined {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    bytes = readOrdinaryFile(path).bytes;
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new CadreError('config_invalid', `${path}: cannot be read (${code ?? String(error)})`, {
-      hint: 'Make the file readable, or move it away.',
+    if (!(error instanceof UnfitFile)) throw error;
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    const broken = new CadreError('config_invalid', `${path}: ${error.message}`, {
+      hint: 'Make it a file that can be read, or move it away.',
       cause: error,
     });
+    return { path, digest: undefined, values: {}, lineOf: () => undefined, broken };
   }
-  const text = bytes.toString();
   const digest = createHash('sha256').update(bytes).digest('hex');
-  return { path, digest, values: parseToml(text, path), lineOf: lineFinder(text) };
+  const text = bytes.toString();
+  try {
+    return { path, digest, values: parseToml(text, path), lineOf: lineFinder(text) };
+  } catch (error) {
+    if (!(error instanceof CadreError)) throw error;
+    return { path, digest, values: {}, lineOf: () => undefined, broken: error };
+  }
 }
+
+const MEND = 'Mend the line; strings need quotes, tables stand in [brackets].';
+/** No setting lies deeper by far, and what walks through tables should not run out of stack. */
+const MOST_DEEP = 100;
 
 function parseToml(text: string, path: string): Table {
   try {
     return plainToml(text.replace(/^\uFEFF/, ''));
   } catch (error) {
+    if (error instanceof RangeError) {
+      throw new CadreError('config_invalid', `${path}: not valid TOML: ${error.message}`, { hint: MEND });
+    }
     if (!(error instanceof TomlError)) throw error;
     const reason = error.message.split('\n', 1)[0]?.replace(/^Invalid TOML document: /, '');
     throw new CadreError('config_invalid', `${path}:${error.line}: not valid TOML: ${reason}`, {
-      hint: 'Mend the line; strings need quotes, tables stand in [brackets].',
+      hint: MEND,
     });
   }
 }
 
-/** Parses TOML into tables with the usual prototype, as everything after this expects. */
+/**
+ * Parses TOML into tables with the usual prototype, as everything after this expects.
+ *
+ * @throws TomlError, or RangeError for what is nested too deeply
+ */
 export function plainToml(text: string): Table {
   return toPlain(parse(text)) as Table;
 }
 
-function toPlain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toPlain);
+function toPlain(value: unknown, depth = 0): unknown {
+  if (depth > MOST_DEEP) throw new RangeError(`it is nested more than ${MOST_DEEP} deep`);
+  if (Array.isArray(value)) return value.map((inner) => toPlain(inner, depth + 1));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   const table: Table = {};
   for (const [key, inner] of Object.entries(value)) {
     Object.defineProperty(table, key, {
-      value: toPlain(inner),
+      value: toPlain(inner, depth + 1),
       enumerable: true,
       writable: true,
       configurable: true,

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type ApprovalRule, approvalRuleSchema, CadreError } from '../../protocol/index.ts';
+import { readOrdinaryFile, UnfitFile } from '../../worker/ordinary-file.ts';
 import { changeFile } from './change-file.ts';
 
 const rulesFileSchema = z.strictObject({ allow: z.array(approvalRuleSchema) });
@@ -15,14 +15,14 @@ function rulesFile(home: string): string {
 export function readSavedRules(home: string): { rules: readonly ApprovalRule[]; problem?: string } {
   const path = rulesFile(home);
   try {
-    const parsed = rulesFileSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+    const parsed = rulesFileSchema.safeParse(JSON.parse(readOrdinaryFile(path).bytes.toString()));
     if (parsed.success) return { rules: parsed.data.allow };
     const [issue] = parsed.error.issues;
     return broken(path, `${issue?.path.join('.') || 'the whole'}: ${issue?.message}`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { rules: [] };
-    return broken(path, code === undefined ? message : `it cannot be read, ${code}`);
+    return broken(path, error instanceof UnfitFile ? `it ${message}` : message);
   }
 }
 

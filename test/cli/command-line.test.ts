@@ -33,6 +33,8 @@ test.each([
   [['run', '-C', 'nowhere', 'x'], 2, 'nowhere is not a folder'],
   [['run', '-o', 'no/where.txt', 'x'], 2, 'where.txt cannot be written'],
   [['run', '--output-schema', 'none.json', 'x'], 2, '--output-schema none.json'],
+  [['run', '--output-schema', '/dev/zero', 'x'], 2, '/dev/zero: it is no ordinary file'],
+  [['import', '/dev/zero'], 2, '/dev/zero is a device'],
   [['run', '-c', 'model_provider=openai', 'x'], 2, 'OPENAI_API_KEY'],
   [['status', 'not an id'], 3, 'not an id'],
   [['status'], 2, "missing required argument 'id'"],

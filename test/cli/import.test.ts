@@ -49,3 +49,11 @@ test('what is wrong with standard input is told of that, and no copy of it is le
   expect(code).toBe(2);
   expect(readdirSync(join(folder, 'state'))).toEqual([]);
 });
+
+test('a schema may come by a pipe of the shell', async () => {
+  const folder = folderWith();
+  const { code, stderr } = await shell(folder, "cadre run --output-schema <(echo '[]') x");
+  // It was read: what is wrong with it is told.
+  expect(stderr).toContain('a JSON schema is an object');
+  expect(code).toBe(2);
+});

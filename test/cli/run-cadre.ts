@@ -16,8 +16,8 @@ export interface Ended {
 export interface CommandLine {
   /** HOME and working directory of the commands; CADRE_HOME is `state` in it. */
   folder: string;
-  /** Runs `cadre` from source. */
-  cadre(args: readonly string[], environment?: Record<string, string>): Promise<Ended>;
+  /** Runs `cadre` from source, in `folder` or the one of it that is named. */
+  cadre(args: readonly string[], environment?: Record<string, string>, within?: string): Promise<Ended>;
 }
 
 /** What a command gets whose HOME is that folder. */
@@ -33,10 +33,14 @@ export function environmentIn(folder: string): Record<string, string> {
 /** A command line with an empty HOME of its own; a server that a test has started is stopped after it. */
 export function commandLine(files: Record<string, string> = {}): CommandLine {
   const folder = folderWith(files);
-  const cadre = (args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> =>
+  const cadre = (
+    args: readonly string[],
+    environment: Record<string, string> = {},
+    within = '.',
+  ): Promise<Ended> =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [MAIN, ...args], {
-        cwd: folder,
+        cwd: join(folder, within),
         env: { ...environmentIn(folder), ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],
       });

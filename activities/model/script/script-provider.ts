@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { counted, type Item, noUsage, type Usage } from '../../../protocol/index.ts';
+import { readOrdinaryFile, UnfitFile } from '../../ordinary-file.ts';
 import { ModelError } from '../model-error.ts';
 import type { CallOptions, ModelCall, ModelProvider, ModelReply } from '../providers/provider.ts';
 import { type Line, play } from './play.ts';
@@ -9,6 +9,8 @@ import { scriptError } from './script-error.ts';
 
 /** Longer than any call may take. */
 const FOR_EVER_MS = 2 ** 31 - 1;
+/** Some are written by programs. */
+const SCRIPT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A model played by a script file: see docs/scripts.md. Keeps nothing between calls but the parsed file. */
 export class ScriptProvider implements ModelProvider {
@@ -20,7 +22,7 @@ export class ScriptProvider implements ModelProvider {
   }
 
   async complete(call: ModelCall, { signal, onDelta }: CallOptions): Promise<ModelReply> {
-    const script = await this.#read();
+    const script = this.#read();
     if (call.summary) return { items: [scriptedSummary(call)], usage: noUsage };
     const line = play(script, this.#path, {
       agent: call.agent,
@@ -37,12 +39,19 @@ export class ScriptProvider implements ModelProvider {
     return { items: itemsOf(line), usage: usageOf(line) };
   }
 
-  async #read(): Promise<Script> {
-    const text = await readFile(this.#path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      throw scriptError(this.#path, '', error.code === 'ENOENT' ? 'there is no such file' : error.message);
-    });
+  #read(): Script {
+    const text = textOf(this.#path);
     if (this.#parsed?.text !== text) this.#parsed = { text, script: parseScript(text, this.#path) };
     return this.#parsed.script;
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readOrdinaryFile(path, SCRIPT_BYTES_MAX).bytes.toString();
+  } catch (error) {
+    if (!(error instanceof UnfitFile)) throw error;
+    throw scriptError(path, '', error.code === 'ENOENT' ? 'there is no such file' : `it ${error.message}`);
   }
 }
 

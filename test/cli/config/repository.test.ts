@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../cli/config/load.ts';
@@ -150,4 +150,64 @@ test('a repository may take the network away', async () => {
   );
   expect(config.sandbox).toEqual({ network: false, writable_roots: ['/srv/cache'] });
   expect(notices).toEqual([]);
+});
+
+test.each([
+  [
+    'a line that is no TOML',
+    'sandbox_mode = "read-only"\nmodel = \n',
+    /repo\/\.cadre\/config\.toml:2: not valid TOML/,
+  ],
+  ['no text at all', '\0\0', /config\.toml:1: not valid TOML/],
+  [
+    'tables in tables without end',
+    `${'a.'.repeat(100_000)}a = 1`,
+    /config\.toml: .*nested more than 100 deep/,
+  ],
+  ['far too much', ' '.repeat(1024 * 1024 + 1), /config\.toml: is larger than 1024 KiB/],
+])('where its file is broken (%s) nothing of it counts, and all goes on', async (_, text, reason) => {
+  const { config, notices, files, trust } = await withRepository(text, 'model = "mine"');
+  expect(config).toMatchObject({ model: 'mine', sandbox_mode: 'workspace-write' });
+  expect(notices).toEqual([expect.stringMatching(reason)]);
+  expect(notices[0]).toMatch(/; its settings do not count$/);
+  expect(files).toEqual([expect.stringContaining('home/.cadre/config.toml')]);
+  expect(trust?.state).toBe('untrusted');
+});
+
+test('nor is a link to a device or a folder in the place of its file an error', async () => {
+  const root = folderWith({ 'repo/.git/HEAD': '', 'repo/.cadre/keep': '', 'home/keep': '' });
+  const load = () => loadConfig({ cwd: join(root, 'repo'), environment: { HOME: join(root, 'home') } });
+  const file = join(root, 'repo/.cadre/config.toml');
+  symlinkSync('/dev/zero', file);
+  expect((await load()).notices[0]).toMatch(/config\.toml: is no ordinary file.*; its settings do not count/);
+  rmSync(file);
+  mkdirSync(file);
+  expect((await load()).notices[0]).toMatch(/config\.toml: is a folder, not a file; its settings/);
+});
+
+test('a key that nobody knows is ignored, wherever it stands, and the rest of the file counts', async () => {
+  const { config, notices } = await withRepository(
+    'modle = "x"\nmodel = "m"\n"\\u001b[2J" = 1\n[agents]\nmax_steps = 7\nmax_stepps = 9\n[profiles.p]\nmodle = "y"\n',
+  );
+  expect(config).toMatchObject({ model: 'm', agents: { max_steps: 7 } });
+  expect(notices.toSorted()).toEqual([
+    expect.stringMatching(/config\.toml:1: ignored unknown key modle; did you mean model\?/),
+    expect.stringMatching(/config\.toml:3: ignored unknown key "\\u001b\[2J"/),
+    expect.stringMatching(
+      /config\.toml:6: ignored unknown key agents\.max_stepps; did you mean agents.max_steps/,
+    ),
+    expect.stringMatching(/config\.toml:8: ignored unknown key profiles\.p\.modle/),
+  ]);
+});
+
+test('of very many mistakes the first are told, and how many more there are', async () => {
+  const { notices } = await withRepository(Array.from({ length: 30 }, (_, i) => `none${i} = 1`).join('\n'));
+  expect(notices).toHaveLength(21);
+  expect(notices.at(-1)).toMatch(/config\.toml: ignored 10 more mistakes/);
+});
+
+test('of very many settings the origins are still found in a moment', async () => {
+  const aliases = Array.from({ length: 30_000 }, (_, i) => `a${i} = "m"`).join('\n');
+  const { originOf } = await withRepository(`[model_aliases]\n${aliases}`);
+  expect(originOf('model_aliases.a29999').where).toMatch(/:30001$/);
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../cli/config/load.ts';
@@ -140,6 +140,30 @@ test('a mistake in trusted settings is an error, as in the person’s own file',
     code: 'config_invalid',
     message: expect.stringContaining('.cadre/config.toml:1: sandbox_mode'),
   });
+});
+
+test('so is one that makes all of them useless, or a key that nobody knows; in settings that have changed it is a notice', async () => {
+  const { load, trust, at } = machine('model = \n');
+  await trust();
+  await expect(load()).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('config.toml:1: not valid TOML'),
+  });
+  writeFileSync(at('repo/.cadre/config.toml'), 'modle = "x"\n');
+  expect((await load()).notices[0]).toMatch(/ignored unknown key modle/);
+  await trust();
+  await expect(load()).rejects.toMatchObject({ message: expect.stringContaining('unknown key modle') });
+});
+
+test('settings that cannot be read are not those that a folder without any was trusted with', async () => {
+  const { load, at } = machine();
+  rmSync(at('repo/.cadre/config.toml'));
+  await trustFolder(at('state'), at('repo'), undefined);
+  expect((await load()).trust?.state).toBe('trusted');
+  mkdirSync(at('repo/.cadre/config.toml'));
+  const { trust, notices } = await load();
+  expect(trust?.state).toBe('changed');
+  expect(notices[0]).toMatch(/is a folder, not a file; its settings do not count/);
 });
 
 test('outside of a repository the folder alone is trusted, not what lies in it', async () => {

@@ -1,7 +1,10 @@
 import { chmodSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { commandLine } from '../run-cadre.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 const json = ({ stdout }: { stdout: string }) => JSON.parse(stdout);
 
@@ -82,4 +85,23 @@ test('what cannot be trusted, or written down, is refused with the reason, and n
     chmodSync(join(folder, 'state'), 0o500);
     await refused(['.'], 'home_unwritable', /permission denied/);
   }
+});
+
+test('with settings that nobody can use every command goes on and says so; they cannot be trusted', async () => {
+  const { cadre, root } = cloned('model = \n');
+  const told = `${join(root, '.cadre/config.toml')}:1: not valid TOML`;
+  const inside = (args: string[]) => cadre(args, {}, 'repo/in');
+  const shown = await inside(['config']);
+  expect(shown, shown.stderr).toMatchObject({ code: 0 });
+  expect(shown.stderr).toContain(told);
+  const found = json(await inside(['doctor', '--json']));
+  expect(found.findings).toContainEqual({
+    what: 'configuration',
+    state: 'warn',
+    detail: expect.stringMatching(/config\.toml:1: not valid TOML.*; its settings do not count/),
+  });
+  const refused = await cadre(['trust', 'repo']);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain(told);
+  expect(json(await cadre(['trust', '--list', '--json'])).trusted).toEqual([]);
 });

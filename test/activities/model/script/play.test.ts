@@ -281,3 +281,10 @@ test('a script that is not there is named', async () => {
     /nowhere\.yaml.*no such file/,
   );
 });
+
+test('a script that is no file is named, and not waited for', async () => {
+  const provider = new ScriptProvider('/dev/zero');
+  await expect(provider.complete(modelCall([textMessage('go')]), quiet)).rejects.toThrow(
+    /\/dev\/zero.*no ordinary file/,
+  );
+});
