@@ -1,5 +1,7 @@
+import { homedir } from 'node:os';
 import { filterEnvironment, mcpKeyVariables } from '../protocol/index.ts';
 import type { Environment } from './config/environment-layer.ts';
+import { serversIn } from './config/mcp-servers.ts';
 import type { Config } from './config/schema.ts';
 import type { Finding } from './finding.ts';
 
@@ -9,10 +11,10 @@ export async function mcpFindings(config: Config, environment: Environment, cwd:
   if (Object.keys(servers).length === 0) return [];
   const { tryServers } = await import('../worker/preflight.ts');
   const exclude = [...filter.exclude, ...mcpKeyVariables(servers)];
-  const reports = await tryServers(servers, {
+  const place = { cwd, home: environment.HOME || homedir(), searchPath: environment.PATH };
+  const reports = await tryServers(serversIn(place, servers), {
     environment: filterEnvironment(environment, { ...filter, exclude }),
     variables: environment,
-    cwd,
   });
   return reports.map(({ name, works, detail }): Finding => {
     const what = `mcp ${name}`;

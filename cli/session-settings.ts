@@ -10,7 +10,7 @@ import {
 import { cadreHome } from '../server/home.ts';
 import { configuredRules } from './config/approval-rules.ts';
 import type { Environment } from './config/environment-layer.ts';
-import { withFolder } from './config/mcp-servers.ts';
+import { serversIn } from './config/mcp-servers.ts';
 import { memoryFile } from './config/memory.ts';
 import type { ProviderChoice } from './config/provider.ts';
 import type { Config } from './config/schema.ts';
@@ -76,6 +76,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const { config, provider, environment, outputSchema } = choices;
   const isQueued = config.temporal.task_queue !== undefined;
   const providers = { ...config.model_providers, [provider.name]: provider.settings };
+  const place = { cwd: choices.cwd, home: environment.HOME || homedir(), searchPath: environment.PATH };
   const { include, exclude } = config.shell_environment;
   const { key_env: own } = config.encryption ?? {};
   const keys = [
@@ -86,7 +87,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const filter = { include, exclude: [...exclude, ...keys] };
   const home = cadreHome(environment);
   const memory = memoryFile(config, home);
-  const rules = [...configuredRules(config, environment.HOME || homedir()), ...readSavedRules(home).rules];
+  const rules = [...configuredRules(config, place.home), ...readSavedRules(home).rules];
   return {
     ...(isQueued
       ? {}
@@ -94,7 +95,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
           environment: filterEnvironment(environment, filter),
           ...(Object.keys(config.mcp_servers).length === 0
             ? {}
-            : { mcp_servers: withFolder(config.mcp_servers, choices.cwd) }),
+            : { mcp_servers: serversIn(place, config.mcp_servers) }),
         }),
     model_providers: providers,
     model_aliases: config.model_aliases,

@@ -30,6 +30,7 @@ export * from './named.ts';
 export * from './note.ts';
 export * from './orphans.ts';
 export * from './other-version.ts';
+export * from './program-folders.ts';
 export * from './project-docs.ts';
 export * from './project-docs-text.ts';
 export * from './queues.ts';

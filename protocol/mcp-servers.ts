@@ -49,7 +49,11 @@ export const mcpServerSchema = z.strictObject({
     .array(variable)
     .optional()
     .describe('Variables that it gets from where Cadre runs although they look like keys'),
-  cwd: name.optional().describe('Where it runs; default: the working directory of the session'),
+  cwd: name
+    .optional()
+    .describe(
+      'Where it runs; default: the home directory. A relative one is below the working directory of the session',
+    ),
   url: z
     .url({ protocol: /^https?$/ })
     .refine((url) => !/^\w+:\/\/[^/?#]*@/.test(url), {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { CadreError } from '../protocol/index.ts';
 import { ensureCacheFolder } from './home.ts';
 import type { PinnedProgram } from './pinned.ts';
@@ -23,7 +23,7 @@ export async function fetchProgram(program: PinnedProgram, options: FetchOptions
   const expected = program.sha256[platform];
   if (expected === undefined) throw unavailable(program, [`it is not known for ${platform}`]);
   ensureCacheFolder(dirname(target));
-  const folder = await mkdtemp(join(dirname(target), 'bringing-'));
+  const folder = await mkdtemp(join(dirname(resolve(target)), 'bringing-'));
   const problems: string[] = [];
   try {
     for (const way of program.ways) {

@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { atLeast, CadreError } from '../protocol/index.ts';
 import { fetchProgram } from './fetch.ts';
+import { ownPath } from './own-path.ts';
 import { OLDEST_SERVER, type PinnedProgram, TEMPORAL } from './pinned.ts';
 
 const run = promisify(execFile);
@@ -17,7 +18,7 @@ export interface Program {
 export interface FindOptions {
   cacheDir: string;
   onProgress?: ((text: string) => void) | undefined;
-  /** As PATH is written; default: PATH. */
+  /** As PATH is written; default: PATH, without what a repository may have filled. */
   searchPath?: string | undefined;
 }
 
@@ -50,7 +51,7 @@ export async function findProgram(options: FindOptions, pinned = TEMPORAL): Prom
 
 /** The same where nothing has to be brought for it. */
 export async function programHere(options: FindOptions, pinned = TEMPORAL): Promise<Program | undefined> {
-  const { cacheDir, onProgress, searchPath = process.env.PATH ?? '' } = options;
+  const { cacheDir, onProgress, searchPath = ownPath() } = options;
   return (await findOnPath(searchPath, onProgress)) ?? programAt(pinnedPath(cacheDir, pinned));
 }
 

@@ -25,7 +25,7 @@ async function linuxStart(pid: number): Promise<string | undefined> {
 
 async function portableStart(pid: number): Promise<string | undefined> {
   try {
-    const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+    const { stdout } = await promisify(execFile)('/bin/ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
     const [state = '', ...start] = stdout.trim().split(/\s+/);
     return start.length === 0 || state.startsWith('Z') ? undefined : start.join(' ');
   } catch {

@@ -80,7 +80,7 @@ async function linuxProcesses(uid: number): Promise<Process[]> {
 }
 
 async function listedProcesses(uid: number): Promise<Process[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-axww', '-o', 'pid=,uid=,command=']);
+  const { stdout } = await promisify(execFile)('/bin/ps', ['-axww', '-o', 'pid=,uid=,command=']);
   return stdout.split('\n').flatMap((line) => {
     const [, pid, owner, command = ''] = line.match(/^\s*(\d+)\s+(\d+)\s+(.*)$/) ?? [];
     return Number(owner) === uid && pid !== undefined ? [{ pid: Number(pid), command }] : [];

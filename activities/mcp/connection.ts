@@ -3,6 +3,7 @@ import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotoco
 import { z } from 'zod';
 import { MCP_START_MS, type McpServerSettings } from '../../protocol/index.ts';
 import { type CallResult, callResultSchema } from './result-text.ts';
+import { neutralFolder, type Surroundings, serverEnvironment } from './server-surroundings.ts';
 import { withoutKeys } from './stderr-tail.ts';
 import type { StdioTransport } from './stdio-transport.ts';
 
@@ -19,15 +20,9 @@ const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 const MOST_PAGES = 100;
 const MOST_TOOLS = 2_000;
 const FAREWELL_MS = 1_000;
-
-export interface Surroundings {
-  /** What a server of a command gets beside its own. */
-  environment: Readonly<Record<string, string>>;
-  /** Where the values of the variables are found that its settings name. */
-  variables: Readonly<Record<string, string | undefined>>;
-  /** Where it runs unless its settings say so. */
-  cwd: string;
-}
+/** Of JSON-RPC, and of MCP since 2026-07-28. */
+const UNKNOWN_METHOD = -32601;
+const UNSUPPORTED_VERSION = -32022;
 
 /** The server answers no longer, or not so that it could be read. */
 export class ConnectionLost extends Error {
@@ -58,7 +53,8 @@ export class Connection {
   }
 
   /**
-   * Starts, or reaches, a server and greets it.
+   * Starts, or reaches, a server and greets it: in the form of 2025, which all know that have been around, and some of
+   * them end at any other greeting. One that refuses that form is greeted anew in the later one.
    *
    * @param signal gives that up
    *
@@ -69,24 +65,41 @@ export class Connection {
     around: Surroundings,
     signal: AbortSignal,
   ): Promise<Connection> {
+    try {
+      return await Connection.#greet(settings, around, signal, 'legacy');
+    } catch (error) {
+      if (!(error instanceof Error && refusesForm(error))) throw error;
+      return await Connection.#greet(settings, around, signal, 'auto');
+    }
+  }
+
+  static async #greet(
+    settings: McpServerSettings,
+    around: Surroundings,
+    signal: AbortSignal,
+    mode: 'legacy' | 'auto',
+  ): Promise<Connection> {
     // Loaded where a server is configured only: it would be a part of every start.
     const [{ Client }, stdio, http] = await Promise.all([
       import('@modelcontextprotocol/client'),
       import('./stdio-transport.ts'),
       import('./http-transport.ts'),
     ]);
-    const client = new Client({ name: 'cadre', version: '1' }, { capabilities: {} });
+    const client = new Client(
+      { name: 'cadre', version: '1' },
+      { capabilities: {}, versionNegotiation: { mode } },
+    );
     const secrets = secretsOf(settings, around);
-    const { command, args = [], cwd = around.cwd, url, start_timeout_ms: startMs = MCP_START_MS } = settings;
+    const { command, args = [], cwd, url, start_timeout_ms: startMs = MCP_START_MS } = settings;
     const local =
       command === undefined
         ? undefined
         : new stdio.StdioTransport({
             command,
             args,
-            cwd,
+            cwd: cwd ?? neutralFolder(),
             secrets,
-            environment: environmentOf(settings, around),
+            environment: serverEnvironment(settings, around),
           });
     const connection = new Connection(client, local, secrets, startMs);
     client.onclose = () => {
@@ -195,6 +208,22 @@ export class Connection {
   }
 }
 
+/** It speaks another revision of the protocol, or does not know the greeting at all. */
+function refusesForm({ cause }: Error): boolean {
+  const { code, data } = (cause ?? {}) as { code?: unknown; data?: { text?: unknown } };
+  const said = typeof data?.text === 'string' ? codeIn(data.text) : code;
+  return said === UNSUPPORTED_VERSION || said === UNKNOWN_METHOD;
+}
+
+/** By HTTP the refusal is the body of an error. */
+function codeIn(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { error?: { code?: unknown } } | null)?.error?.code;
+  } catch {
+    return undefined;
+  }
+}
+
 /** `fetch failed` says nothing; what it has come from does. */
 function messageOf(error: Error, startMs: number): string {
   if ((error as { code?: unknown }).code === 'REQUEST_TIMEOUT')
@@ -207,14 +236,6 @@ function messageOf(error: Error, startMs: number): string {
   const { cause } = error;
   const code = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined;
   return code === undefined || error.message.includes(code) ? error.message : `${error.message} (${code})`;
-}
-
-function environmentOf({ env = {}, env_vars: names = [] }: McpServerSettings, around: Surroundings) {
-  const passed = names.flatMap((name) => {
-    const value = around.variables[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { ...around.environment, ...env, ...Object.fromEntries(passed) };
 }
 
 /** The values that its settings name: none of them is shown, wherever it turns up. */

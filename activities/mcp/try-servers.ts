@@ -1,6 +1,6 @@
 import type { McpServers } from '../../protocol/index.ts';
-import type { Surroundings } from './connection.ts';
 import { McpServer } from './server.ts';
+import type { Surroundings } from './server-surroundings.ts';
 
 export interface ServerReport {
   name: string;

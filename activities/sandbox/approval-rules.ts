@@ -2,15 +2,16 @@ import { realpathSync } from 'node:fs';
 import { type ApprovalRule, RULE_MAX, type SandboxMode } from '../../protocol/index.ts';
 import { parseCommand, type SimpleCommand, shellLine } from './command-words.ts';
 import { commandsIn, judgeCommand } from './harmless.ts';
+import { hasHidden, withoutBlanksAround } from './hidden-characters.ts';
 
 export type ParsedRule = { ok: true; words: string[]; more: boolean } | { ok: false; reason: string };
 
-const MORE = /\s\*$/;
+const MORE = /[ \t]\*$/;
 const ASSIGNMENT = /^[A-Za-z_]\w*(\[.*\])?\+?=/;
 
 /** The words of a rule; `more`: it ends with a lone `*`, for one or more further ones. */
 export function parseRule(text: string): ParsedRule {
-  const line = text.trim();
+  const line = withoutBlanksAround(text);
   if (line === '*') return { ok: false, reason: 'it would allow every command' };
   const more = MORE.test(line);
   const parsed = parseCommand(more ? line.replace(MORE, '') : line);
@@ -38,7 +39,7 @@ export interface CommandInPlace {
  * need no rule. What a shell would expand or redirect, and what sets a variable, is allowed by none.
  */
 export function isAllowedByRules(asked: CommandInPlace, rules: readonly ApprovalRule[]): boolean {
-  const commands = rules.length === 0 ? undefined : commandsIn(asked.command);
+  const commands = rules.length === 0 ? undefined : commandsOf(asked);
   if (commands === undefined) return false;
   const holding = rules.filter((rule) => holdsHere(rule, asked)).map(({ command }) => parseRule(command));
   return commands.every(
@@ -49,16 +50,22 @@ export function isAllowedByRules(asked: CommandInPlace, rules: readonly Approval
 
 /** The rule that allows just this command from now on, in that folder and sandbox; undefined where no rule can. */
 export function ruleFor(asked: CommandInPlace): ApprovalRule | undefined {
-  const commands = commandsIn(asked.command) ?? [];
+  const commands = commandsOf(asked) ?? [];
   const [named, ...others] = asked.contained
     ? commands.filter(({ words }) => !isHarmless(words, asked))
     : commands;
   const folder = realPath(asked.cwd);
   if (named === undefined || others.length > 0 || folder === undefined) return undefined;
   const command = shellLine(named.words);
-  if (command.length > RULE_MAX || !names(parseRule(command), named.words)) return undefined;
+  // Nobody could tell it from another one in a list.
+  if (command.length > RULE_MAX || hasHidden(command)) return undefined;
+  if (!names(parseRule(command), named.words)) return undefined;
   const { mode, contained } = asked;
   return { command, folder, sandbox_mode: mode, ...(contained ? {} : { outside_sandbox: true as const }) };
+}
+
+function commandsOf({ command, contained }: CommandInPlace): SimpleCommand[] | undefined {
+  return commandsIn(command, { plainShell: !contained });
 }
 
 function holdsHere(rule: ApprovalRule, { cwd, mode, contained }: CommandInPlace): boolean {

@@ -10,8 +10,8 @@ const INSIDE = 'Run it inside the sandbox, find another way, or report what you 
 /** How a command may run. */
 export type CommandDecision =
   | { run: 'sandboxed'; contain: Contain }
-  /** Without a sandbox, as the person has asked for. */
-  | { run: 'free' }
+  /** Without a sandbox. `approved`: not since everything may, but since a person has allowed this. */
+  | { run: 'free'; approved: boolean }
   /** Without a sandbox, since it only reads: as this script. */
   | { run: 'harmless'; script: string }
   /** Not at all before a person allows it. `contained`: allowed, it would run inside the sandbox. */
@@ -40,7 +40,7 @@ export function decideCommand(
 ): CommandDecision {
   const isFree = settings.sandbox_mode === 'danger-full-access';
   const isTrusted = settings.approval_policy !== 'untrusted';
-  if (isFree && isTrusted) return { run: 'free' };
+  if (isFree && isTrusted) return { run: 'free', approved: false };
   const contained = sandbox.works && !isFree && escalation === undefined;
   const judged = isTrusted && contained ? undefined : judgeCommand(command, cwd);
   const mode = settings.sandbox_mode;
@@ -49,7 +49,7 @@ export function decideCommand(
   const isAllowed = judged === undefined || judged.harmless || approved;
   if (sandbox.works && contained && isAllowed) return { run: 'sandboxed', contain: sandbox.contain };
   if (judged?.harmless) return { run: 'harmless', script: judged.script };
-  if (approved) return { run: 'free' };
+  if (approved) return { run: 'free', approved };
   const explanation = explained(judged?.reason ?? '', isTrusted, isFree, sandbox);
   if (escalation === undefined) return { run: 'unapproved', contained, ...explanation };
   return { run: 'unapproved', contained, reason: `${OUTSIDE}: ${escalation}`, hint: INSIDE };

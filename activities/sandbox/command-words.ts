@@ -1,3 +1,5 @@
+import { withoutBlanksAround } from './hidden-characters.ts';
+
 /** One plain command of a list, and how it follows the one before. */
 export interface SimpleCommand {
   /** Absent for the first. */
@@ -46,9 +48,12 @@ export function quote(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A command as a line that does what the command does: programs and arguments quoted where a shell would read more. */
+/**
+ * A command as a line that does what the command does: the very text that runs, or program and arguments, quoted where a
+ * shell would read more.
+ */
 export function shellLine(command: string | readonly string[]): string {
-  if (typeof command === 'string') return command.trim();
+  if (typeof command === 'string') return command;
   return command.map((word) => (/^[\w./:,@+-]+$/.test(word) ? word : quote(word))).join(' ');
 }
 
@@ -62,7 +67,7 @@ class WordReader {
   #operator: SimpleCommand['operator'];
 
   constructor(text: string) {
-    this.#text = text.trim();
+    this.#text = withoutBlanksAround(text);
   }
 
   read(): ParsedCommand {

@@ -9,9 +9,6 @@ import { isWithin } from './is-within.ts';
 /** A script that does what was asked for, and nothing that a shell could read differently; or why there is none. */
 export type Harmlessness = { harmless: true; script: string } | { harmless: false; reason: string };
 
-/** Where harmless programs are taken from: never from a folder that a repository may fill. */
-export const HARMLESS_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
-
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', '/bin/sh', '/bin/bash', '/usr/bin/bash', '/usr/bin/sh']);
 /** What lies here is no ordinary file: devices, and the memory and environment of other processes. */
 const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
@@ -27,15 +24,27 @@ export function judgeCommand(command: string | readonly string[], cwd: string): 
   return parsed.ok ? judgeAll(parsed.commands, cwd) : { harmless: false, reason: parsed.reason };
 }
 
-/** The commands of a line, each as its words; undefined where a shell would read more than that. */
-export function commandsIn(command: string | readonly string[]): SimpleCommand[] | undefined {
-  const parsed = parsedOf(command);
+/**
+ * The commands of a line, each as its words; undefined where a shell would read more than that. `plainShell`: only where
+ * that shell runs nothing before them, as one does that is to log in, or that is zsh.
+ */
+export function commandsIn(
+  command: string | readonly string[],
+  { plainShell = false } = {},
+): SimpleCommand[] | undefined {
+  const readsFiles = typeof command !== 'string' && (command[0] === 'zsh' || command[1] !== '-c');
+  const isOneCommand = plainShell && readsFiles;
+  const parsed = isOneCommand ? wordsAlone(command) : parsedOf(command);
   return parsed.ok ? parsed.commands : undefined;
+}
+
+function wordsAlone(words: readonly string[]): ParsedCommand {
+  return { ok: true, commands: [{ words: [...words] }] };
 }
 
 function parsedOf(command: string | readonly string[]): ParsedCommand {
   const line = typeof command === 'string' ? command : shellLine(command);
-  return line === undefined ? { ok: true, commands: [{ words: [...command] }] } : parseCommand(line);
+  return line === undefined ? wordsAlone(command as readonly string[]) : parseCommand(line);
 }
 
 /** `bash -lc LINE` is how many models call a shell. */

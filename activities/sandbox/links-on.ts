@@ -6,6 +6,16 @@ const MOST = 40;
 
 /** The links that lead from a path to what it stands for, each by where it really lies. */
 export function linksOn(path: string): string[] {
+  return walk(path).links;
+}
+
+/** All by which a path is reached: links on the way, each by where it really lies, and last where it leads. */
+export function reachedBy(path: string): string[] {
+  const { links, end } = walk(path);
+  return [...links, end];
+}
+
+function walk(path: string): { links: string[]; end: string } {
   const links: string[] = [];
   const rest = path.split('/');
   let at = '/';
@@ -26,5 +36,5 @@ export function linksOn(path: string): string[] {
     rest.unshift(...target.split('/'));
     if (target.startsWith('/')) at = '/';
   }
-  return links;
+  return { links, end: at };
 }

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { BASE_ARGUMENTS, type Bubblewrap } from './bubblewrap.ts';
+import { outsidePath } from './outside-path.ts';
 import type { NoSandbox } from './sandboxed-command.ts';
 
 const run = promisify(execFile);
@@ -40,9 +41,7 @@ export async function probeBubblewrap(
 
 /** Never from a folder that a repository may fill, such as node_modules/.bin. */
 function findProgram(name: string, path: string): string | undefined {
-  const folders = path
-    .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && !folder.includes('node_modules'));
+  const folders = outsidePath(path, []).split(delimiter);
   return [...USUAL_FOLDERS, ...folders].map((folder) => join(folder, name)).find(isExecutable);
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ApprovalNeed, type ApprovalPolicy, CadreError } from '../../protocol/index.ts';
+import { withHiddenShown, withoutBlanksAround } from '../sandbox/hidden-characters.ts';
 
 /** Told by this, since a tool may come with another copy of Cadre than the worker that runs it. */
 const MARK = Symbol.for('cadre.ApprovalNeeded');
@@ -62,18 +63,10 @@ export class ApprovalNeeded extends CadreError {
   }
 }
 
-/**
- * One line on which nothing is hidden: line breaks, control characters and what turns the direction of text are shown
- * as such, and a cut says so.
- */
+/** One line on which nothing is hidden: what a person would not see is shown by its number, and a cut says so. */
 function shown(text: string): string {
-  const line = text
-    .trim()
-    .replace(/\r\n?|\n/g, ' ⏎ ')
-    .replace(
-      /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
-      (char) => `\\u{${(char.codePointAt(0) as number).toString(16)}}`,
-    );
+  const lines = withoutBlanksAround(text).split('\n');
+  const line = lines.map(withHiddenShown).join(' ⏎ ');
   if (line.length <= MOST_SHOWN) return line;
   const half = MOST_SHOWN / 2;
   return `${line.slice(0, half)} … (${line.length - MOST_SHOWN} characters not shown) … ${line.slice(-half)}`;

@@ -6,7 +6,8 @@ import { ruleFor } from '../sandbox/approval-rules.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
 import type { SandboxState } from '../sandbox/detect-sandbox.ts';
-import { HARMLESS_PATH } from '../sandbox/harmless.ts';
+import { outsideEnvironment } from '../sandbox/outside-environment.ts';
+import { fillableFolders, SYSTEM_PATH } from '../sandbox/outside-path.ts';
 import { MOST_PROCESSES, MOST_THREADS } from '../sandbox/process-limits.ts';
 import type { Contained } from '../sandbox/sandboxed-command.ts';
 import type { SupervisedEnd } from '../sandbox/supervised.ts';
@@ -82,7 +83,7 @@ export function textOf(command: CommandCall['command']): string {
 
 /** What only reads may do more once somebody types: a pager runs commands. */
 function onTerminal(approved: boolean): CommandDecision {
-  if (approved) return { run: 'free' };
+  if (approved) return { run: 'free', approved };
   return {
     run: 'unapproved',
     contained: false,
@@ -133,14 +134,18 @@ async function invocation(
   const free = { environment, sandboxed: false, hasNamespace: false, release: async () => [] };
   if (decision.run === 'harmless') {
     const argv = ['/bin/sh', '-c', decision.script];
-    return { ...free, argv, environment: { ...environment, PATH: HARMLESS_PATH } };
+    return { ...free, argv, environment: { ...environment, PATH: SYSTEM_PATH } };
   }
   const argv =
     typeof command === 'string'
       ? [lineShell(), '-c', command]
       : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
-  if (decision.run === 'free') return { ...free, argv };
   const { sandbox_mode: mode, working_directory: workingDirectory, sandbox } = context.agent.settings;
+  if (decision.run === 'free') {
+    if (!decision.approved) return { ...free, argv };
+    const fillable = fillableFolders(workingDirectory, sandbox?.writable_roots);
+    return { ...free, argv, environment: { ...outsideEnvironment(environment, fillable) } };
+  }
   const contained = await decision.contain({
     mode: mode === 'read-only' ? mode : ('workspace-write' as const),
     workingDirectory,

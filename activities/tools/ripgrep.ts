@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
+import { outsidePath } from '../sandbox/outside-path.ts';
 
 let known: string | undefined;
 
@@ -28,9 +29,8 @@ async function bundled(): Promise<string | undefined> {
 
 /** Never from a folder that a repository may fill. */
 export function onPath(path: string): string | undefined {
-  return path
+  return outsidePath(path, [])
     .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && !folder.includes('node_modules'))
     .map((folder) => join(folder, 'rg'))
     .find(isExecutable);
 }

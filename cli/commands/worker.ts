@@ -1,10 +1,11 @@
+import { homedir } from 'node:os';
 import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, currentBuildCommand, type SessionId } from '../../protocol/index.ts';
 import type { Tool, WorkerVersion } from '../../worker/index.ts';
 import { replacedBy } from '../../worker/own-tools.ts';
 import { GRACE_MS } from '../../worker/types.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
-import { withFolder } from '../config/mcp-servers.ts';
+import { serversIn } from '../config/mcp-servers.ts';
 import { memoryFile } from '../config/memory.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
@@ -90,12 +91,14 @@ async function serveQueue(
 ): Promise<void> {
   const { graceMs, version } = options;
   const { createWorker } = await import('../../worker/create-worker.ts');
+  const { HOME, PATH: searchPath } = place.workerEnvironment;
+  const surroundings = { cwd, home: HOME || homedir(), searchPath };
   const serving = await createWorker({
     ...place.link.connectOptions,
     ...options,
     stateDir: place.home,
     environment: place.workerEnvironment,
-    mcpServers: withFolder(place.config.mcp_servers, cwd),
+    mcpServers: serversIn(surroundings, place.config.mcp_servers),
     ...rolloutsOf(place),
     ...memoryOf(place),
     onLog: (line) => output.warn(line),

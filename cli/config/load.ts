@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import { cadreHome } from '../../server/home.ts';
-import { shellLine } from '../../worker/trust.ts';
+import { projectRoot, shellLine } from '../../worker/trust.ts';
 import { harmless } from '../terminal-text.ts';
 import { readSavedRules } from '../trust/saved-rules.ts';
 import { builtInLayers, CLASSIC } from './built-in-layers.ts';
@@ -10,6 +10,7 @@ import { type Environment, memoryLayer, openaiLayer, temporalLayers } from './en
 import { type FolderTrust, folderTrust } from './folder-trust.ts';
 import { formatKey, leaves, removeAt, type Table, valueAt } from './key-path.ts';
 import { DEFAULT_ORIGIN, type Layer, namedLayer, type Origin, stack } from './layer.ts';
+import { runInRepository } from './mcp-servers.ts';
 import { overrideLayer } from './overrides.ts';
 import { type ConfigProblem, problemsOf, throwProblems, withholdInvalid } from './problems.ts';
 import { checkProfile, chosenProfile, profileLayer } from './profiles.ts';
@@ -68,6 +69,9 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const overrides = overrideLayer(sources.overrides ?? []);
   makeAbsolute(overrides.values, sources.typedIn ?? sources.cwd, home);
   for (const file of files) makeAbsolute(file.layer.values, dirname(file.path), home);
+  if (repository !== undefined && !isStrange) {
+    runInRepository(repository.layer.values, projectRoot(sources.cwd), home);
+  }
   const temporal = await temporalLayers(sources.environment);
   const fromOutside = [
     temporal.file,

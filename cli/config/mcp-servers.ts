@@ -1,11 +1,50 @@
-import type { McpServers } from '../../protocol/mcp-servers.ts';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { McpServerSettings, McpServers } from '../../protocol/mcp-servers.ts';
+import { fillableFolders, outsidePath } from '../../worker/trust.ts';
+import { type KeyPath, leaves, setAt, type Table, valueAt } from './key-path.ts';
 
-/** Servers of a command run where they are told to, and else in this folder. */
-export function withFolder(servers: McpServers, folder: string): McpServers {
+export interface SessionPlace {
+  /** The working directory of the session; for a queue that of its worker. */
+  cwd: string;
+  home: string;
+  /** Where programs are looked up. */
+  searchPath: string | undefined;
+}
+
+/**
+ * Servers of a command as a session in that place has them: `cwd` is below its folder where it is relative, and programs
+ * are not looked up where the repository, or an agent that works in it, could have put one.
+ */
+export function serversIn(place: SessionPlace, servers: McpServers): McpServers {
+  const PATH = outsidePath(place.searchPath, fillableFolders(place.cwd));
+  const env = PATH === outsidePath(place.searchPath, []) ? undefined : { PATH };
+  const settled = (server: McpServerSettings): McpServerSettings => ({
+    ...server,
+    ...(server.cwd === undefined ? {} : { cwd: expanded(server.cwd, place.cwd, place.home) }),
+    ...(env === undefined ? {} : { env: { ...env, ...server.env } }),
+  });
   return Object.fromEntries(
     Object.entries(servers).map(([name, server]) => [
       name,
-      server.command === undefined ? server : { cwd: folder, ...server },
+      server.command === undefined ? server : settled(server),
     ]),
   );
+}
+
+/** Servers that a trusted repository defines run in it, from its root on. */
+export function runInRepository(values: Table, root: string, home: string): void {
+  for (const [path, value] of leaves(values)) {
+    const [table, , key] = path[0] === 'profiles' ? path.slice(2) : path;
+    if (table !== 'mcp_servers') continue;
+    const cwd: KeyPath = [...path.slice(0, -1), 'cwd'];
+    if (key === 'command' && valueAt(values, cwd) === undefined) setAt(values, cwd, root);
+    if (key === 'cwd' && typeof value === 'string' && value !== '') {
+      setAt(values, cwd, expanded(value, root, home));
+    }
+  }
+}
+
+function expanded(path: string, folder: string, home: string): string {
+  const whole = path.startsWith('~/') ? join(home, path.slice(2)) : path;
+  return isAbsolute(whole) ? whole : resolve(folder, whole);
 }

@@ -165,7 +165,6 @@ export type Config = z.infer<typeof configSchema>;
 /** Keys whose values are paths; in a file they are relative to that file. `*` stands for any name. */
 export const PATH_KEYS: readonly string[] = [
   'model_providers.*.script',
-  'mcp_servers.*.cwd',
   'memory.path',
   'sandbox.writable_roots',
   'encryption.key_file',

@@ -19,7 +19,9 @@ function fromProc(): [string | undefined, string | undefined] {
 }
 
 function fromPs(): [string | undefined, string | undefined] {
-  const line = execFileSync('ps', ['-o', 'pgid=,tpgid=', '-p', String(process.pid)], { encoding: 'utf8' });
+  const line = execFileSync('/bin/ps', ['-o', 'pgid=,tpgid=', '-p', String(process.pid)], {
+    encoding: 'utf8',
+  });
   const [group, foreground] = line.trim().split(/\s+/);
   return [group, foreground];
 }

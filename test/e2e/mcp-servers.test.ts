@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -281,4 +281,52 @@ test('on a queue the servers are those of its workers, not what a client has con
   expect(outputsOf(last)).toEqual(['Echo: one']);
   worker.child.kill('SIGTERM');
   await worker.ended;
+});
+
+test.each(['responses', 'chat'])('the image of a server is shown to the model (%s)', async (wire) => {
+  const folder = home.newFolder(`image-${wire}`);
+  configure(
+    `model_provider = "local"\n${stdio('all', [EVERYTHING, 'stdio'])}
+[model_providers.local]\nbase_url = "${model.url}"\nwire_api = "${wire}"\nmodels = ["small"]\n`,
+  );
+  play = inTurn([call('mcp__all__get-tiny-image', {}), { text: 'seen' }]);
+  const { session_id: id } = await home.json<Run>(['run', 'look'], options(folder));
+  const body = JSON.stringify(model.requests.at(-1)?.body);
+  expect(body).toMatch(/data:image\/png;base64,iVBORw0KGgoAAAANSUhEUgAAABQAAAAUCAY/);
+  expect(body).toMatch(/\[image image\/png, \d+ bytes: shown with this output\]/);
+  const { items } = await home.json<{ items: Item[] }>(['items', id], options(folder));
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      type: 'tool_output',
+      image: { path: expect.any(String), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    }),
+  );
+  // The picture itself is not in the conversation.
+  expect(JSON.stringify(items)).not.toContain('iVBORw0KGgo');
+});
+
+test('a program that a cloned repository brings under the name of a server is not run', async () => {
+  const folder = home.newFolder('clone');
+  const fake = join(folder, 'node_modules/@modelcontextprotocol/server-filesystem');
+  mkdirSync(fake, { recursive: true });
+  const about = { name: '@modelcontextprotocol/server-filesystem', version: '1.0.0', bin: './x.js' };
+  writeFileSync(join(fake, 'package.json'), JSON.stringify(about));
+  const program = `#!/usr/bin/env node\nrequire('fs').writeFileSync(${JSON.stringify(join(folder, 'RAN'))}, '')`;
+  writeFileSync(join(fake, 'x.js'), program, { mode: 0o755 });
+  mkdirSync(join(folder, 'node_modules/.bin'));
+  symlinkSync(
+    '../@modelcontextprotocol/server-filesystem/x.js',
+    join(folder, 'node_modules/.bin/server-filesystem'),
+  );
+  writeFileSync(join(folder, 'package.json'), '{"name":"clone","version":"1.0.0"}');
+  // Nothing is fetched here: what is looked at is which program would be run.
+  const offline = { npm_config_offline: 'true', npm_config_cache: join(home.root, 'no-cache') };
+  configure(
+    '[mcp_servers.files]\ncommand = "npx"\nargs = ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]\n',
+  );
+  play = inTurn([{ text: 'done' }]);
+  const ended = await home.run(['run', 'go', '--non-interactive'], options(folder, offline));
+  expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('done') });
+  expect(ended.stderr).toContain('MCP server files: it could not be started');
+  expect(existsSync(join(folder, 'RAN'))).toBe(false);
 });

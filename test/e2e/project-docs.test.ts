@@ -126,3 +126,34 @@ test('what is cut or left out is told to the person and the agent; off, there is
   const { session_id: off } = await run(folder, '-c', 'project_doc_max_bytes=0');
   expect(toldTo(off)[0]).not.toContain('a line of the root');
 });
+
+test('an agent that is forked into another folder is told what that says, beside the instructions that it keeps', async () => {
+  const folder = repository({ 'AGENTS.md': 'Here: be brief.' });
+  const other = repository({ 'AGENTS.md': 'There: be polite.' });
+  model.play = ({ agent, answers }) => {
+    if (agent.id.includes('/')) return { text: 'child' };
+    const steps: Answer[] = [
+      call('spawn_agent', {
+        message: 'look',
+        agent_type: 'worker',
+        fork_context: true,
+        working_directory: other,
+      }),
+      call('wait', { ids: ['worker-1'], timeout_ms: 60_000 }),
+    ];
+    return steps[answers] ?? { text: 'done' };
+  };
+  const running = home.start(['run', 'go', '--detach', ...PLAYED], { ...options(folder), terminal: true });
+  const [, id = ''] = await running.says(/session (a[0-9a-z]{12})/);
+  expect((await running.ended).code).toBe(0);
+  // Another folder is for a person to allow.
+  const allowed = async () => (await home.run(['approve', `${id}#p1`], options(folder))).code;
+  await expect.poll(allowed, { timeout: 60_000 }).toBe(0);
+  await home.run(['wait', id, '--timeout', '60'], options(folder));
+  const [root = ''] = toldTo(id);
+  expect(root).toContain('Here: be brief.');
+  expect(root).not.toContain('There: be polite.');
+  expect(toldTo(`${id}/worker-1`)).toEqual([root]);
+  const [asked] = model.requests.filter(({ agent }) => agent.id === `${id}/worker-1`);
+  expect(JSON.stringify(asked?.items).split('There: be polite.')).toHaveLength(2);
+});

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
@@ -108,7 +108,9 @@ test('a host that is not there, or says nothing, costs seconds', async () => {
 
 /** PATH becomes one folder with the given programs; `$dest` is where pip was told to put the wheel. */
 function onlyPrograms(programs: Record<string, string>): void {
-  const folder = folderWith();
+  // Not where everybody puts files: from there no program is taken.
+  const folder = mkdtempSync('/var/tmp/cadre-ways-');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const [name, script] of Object.entries(programs)) {
     const dest = 'while [ "$1" != --dest ]; do shift; done; dest=$2; wanted=$3';
     writeFileSync(join(folder, name), `#!/bin/sh\n${script.replace('DEST', dest)}\n`);

@@ -1,9 +1,11 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { McpServerSettings } from '../../../protocol/index.ts';
 import { contextIn } from '../tools/tool-context.ts';
+import { newServer } from './new-server.ts';
 import { serve } from './servers.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -131,4 +133,34 @@ test('a session that the server knows no longer is begun anew, and the call is m
   });
   expect(await callOf(started({ url }))).toMatchObject({ output: 'echoed' });
   expect(seen.filter(({ method }) => method === 'initialize')).toHaveLength(2);
+});
+
+test('a server that speaks nothing but the later revision is greeted anew, and spoken to in that', async () => {
+  const handler = createMcpHandler(newServer, { legacy: 'reject' });
+  const greetings: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    if (body !== '') greetings.push(JSON.parse(body).method);
+    const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
+      typeof value === 'string' ? [[name, value]] : [],
+    );
+    const { method = 'GET' } = request;
+    const answer = await handler.fetch(
+      new Request(`http://127.0.0.1${request.url}`, { method, headers, ...(body === '' ? {} : { body }) }),
+    );
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  undo.push(
+    () => handler.close(),
+    () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  );
+  const served = started({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` });
+  const echo = await served.tool('mcp__web__echo');
+  expect(await echo.run({ say: 'hello' }, contextIn('/tmp'))).toEqual({ output: 'hello', success: true });
+  expect(greetings.slice(0, 2)).toEqual(['initialize', 'server/discover']);
+  expect(served.problems()).toEqual([]);
 });

@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { isAlive } from '../../../activities/sandbox/strays.ts';
@@ -196,13 +196,24 @@ test('a server gets what commands get, its own variables and the keys that it is
   expect(JSON.parse(structured).cwd).toContain(folder.split('/').at(-1));
 });
 
+test('a server that is not told where runs at home, and finds programs in no folder that a repository fills', async () => {
+  const path = `/work/node_modules/.bin:.:bin::${process.env.PATH}`;
+  const served = started({ a: small('good') }, { PATH: path });
+  const { output } = (await run(await served.tool('mcp__a__environment'))) as { output: string };
+  const [environment = '', structured = ''] = output.split('\n');
+  expect(JSON.parse(structured).cwd).toBe(realpathSync(homedir()));
+  const folders: string[] = JSON.parse(environment).PATH.split(':');
+  expect(folders).toContain('/usr/bin');
+  expect(folders.filter((one) => !one.startsWith('/') || one.includes('node_modules'))).toEqual([]);
+});
+
 test('an answer of many kinds is text, with the rest named', async () => {
   const served = started({ a: small('good') });
   expect(await run(await served.tool('mcp__a__everything'))).toEqual({
     success: false,
     output: [
       'some text',
-      '[image image/png, 3 bytes: not shown]',
+      '[image image/png, 3 bytes: not shown: it is not a PNG, JPEG, GIF or WebP image]',
       '[resource memo://a text/plain]',
       'in it',
       '[resource memo://b, 6 bytes: not shown]',
@@ -248,4 +259,14 @@ test('a call asks, unless the configuration allows the tool; under untrusted eac
   expect(await run(await reading.tool('mcp__a__echo'), { say: 'x' }, { settings })).toMatchObject({
     success: true,
   });
+});
+
+test('a server that speaks nothing but the later revision of the protocol is greeted anew, in that', async () => {
+  const args = ['--no-warnings', join(import.meta.dirname, 'new-server.ts')];
+  const served = started({ a: { command: process.execPath, args, tools_approved: ['*'] } });
+  expect(await run(await served.tool('mcp__a__echo'), { say: 'hello' })).toEqual({
+    output: 'hello',
+    success: true,
+  });
+  expect(served.problems()).toEqual([]);
 });

@@ -53,6 +53,10 @@ describe('a rule allows', () => {
     ['npm test', 'time npm test'],
     ['npm test', './npm test'],
     ['npm test', 'npm test\nrm x'],
+    // A part of a word to a shell, whatever looks blank.
+    ['npm test', '\u00a0npm test'],
+    ['npm test', 'npm test\r'],
+    ['npm test', ['\u00a0npm', 'test']],
     ['npm test', ['sh', '-c', 'npm test; rm x']],
     ['npm test', ['npm test']],
     ['git commit *', 'git commit'],
@@ -82,6 +86,8 @@ test.each([
   ['A=1 npm test', 'it sets a variable, which no rule may'],
   ['npm test > x', 'it contains a redirection (>)'],
   ['~/bin/x', 'it contains a tilde (~)'],
+  ['npm\u00a0*', 'it contains an unusual blank'],
+  ['\u00a0npm', 'it contains an unusual blank'],
 ])('%j is no rule: %s', (text, reason) => {
   expect(parseRule(text)).toEqual({ ok: false, reason });
 });
@@ -104,6 +110,17 @@ test('nothing leaves the sandbox by a rule that does not say so, and nobody who 
   expect(
     allows([make, { command: 'tail', outside_sandbox: true }], 'make | tail', { contained: false }),
   ).toBe(true);
+});
+
+test('a shell that runs files of its own first is none that a rule looks through, outside the sandbox', () => {
+  const rule: ApprovalRule = { command: 'make', outside_sandbox: true };
+  const outside = (command: string[]) => allows([rule], command, { contained: false });
+  expect(outside(['bash', '-c', 'make'])).toBe(true);
+  expect(outside(['bash', '-lc', 'make'])).toBe(false);
+  expect(outside(['zsh', '-c', 'make'])).toBe(false);
+  expect(allows([rule], ['bash', '-lc', 'make'])).toBe(true);
+  const own: ApprovalRule = { command: "bash -lc 'make'", outside_sandbox: true };
+  expect(allows([own], ['bash', '-lc', 'make'], { contained: false })).toBe(true);
 });
 
 test('a rule of a folder holds in that very folder, by whatever name it is reached', () => {
@@ -149,6 +166,7 @@ test.each([
   ['what a shell expands', 'make $X'],
   ['a redirection', 'make > x'],
   ['a variable', 'A=1 make'],
+  ['what cannot be seen', ['make', 'a\u00a0b']],
   ['what is too long to be read', `make ${'x'.repeat(2_000)}`],
 ])('there is no rule for %s', (_, command) => {
   expect(ruleFor({ command, cwd, mode: 'workspace-write', contained: true })).toBeUndefined();

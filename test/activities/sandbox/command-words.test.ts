@@ -63,6 +63,10 @@ test.each([
   ';',
   'a\rb',
   'a\u00a0b',
+  ...['\u00a0', '\ufeff', '\u2028', '\u3000', '\r', '\v', '\f'].flatMap((blank) => [
+    `${blank}a`,
+    `a${blank}`,
+  ]),
   'a\u0007b',
   "a 'b\0c'",
   'cat <(id)',

@@ -32,6 +32,9 @@ test('a person is asked unless nobody is there or the policy is never to ask', (
 test('what a person reads hides nothing: breaks and controls are shown, and a cut says so', () => {
   expect(needOf('echo a\nrm b').summary).toBe('echo a ⏎ rm b');
   expect(needOf('a\u001b[2Kb\u202ec\u200bd').summary).toBe('a\\u{1b}[2Kb\\u{202e}c\\u{200b}d');
+  expect(needOf(' \u00a0/bin/true\u3164 a\u2003b\r\n').summary).toBe(
+    '\\u{a0}/bin/true\\u{3164} a\\u{2003}b\\u{d}',
+  );
   const long = needOf(`begin ${' '.repeat(10_000)} end`).summary;
   expect(long.length).toBeLessThan(4_100);
   expect(long).toMatch(/^begin .*\(6010 characters not shown\).* end$/);

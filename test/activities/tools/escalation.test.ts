@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { detectSandbox } from '../../../activities/sandbox/detect-sandbox.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
@@ -63,6 +63,50 @@ test.skipIf(!works)(
     expect(existsSync(file)).toBe(false);
     await run(escalated, { approvalRules: [{ ...rule, outside_sandbox: true }] });
     expect(existsSync(file)).toBe(true);
+  },
+);
+
+test('an answer holds for the very text that runs: a blank that is none to a shell makes it another question', async () => {
+  const { asked } = place();
+  const keyOf = async (command: string) => (await asked({ ...escalated, command })).need.key;
+  const plain = await keyOf('/bin/true');
+  for (const other of ['\u00a0/bin/true', '/bin/true\r', '\ufeff/bin/true']) {
+    expect(await keyOf(other)).not.toBe(plain);
+  }
+  const { need } = await asked({ ...escalated, command: '\u00a0/bin/true' });
+  expect(need).toMatchObject({ summary: '\\u{a0}/bin/true' });
+  expect(need.rule).toBeUndefined();
+});
+
+test.skipIf(!works)(
+  'what runs outside, by a rule or an answer, is no program that the repository or a command in the sandbox has made',
+  async () => {
+    const { folder, file } = place();
+    const own = join(dirname(file), 'bin');
+    const planted = [join(folder, 'bin'), join(folder, 'node_modules/.bin')];
+    for (const [bin, text] of [[own, 'own'], ...planted.map((bin) => [bin, 'planted'])] as const) {
+      mkdirSync(bin as string, { recursive: true });
+      writeFileSync(join(bin as string, 'deploy'), `#!/bin/sh\necho ${text}\n`, { mode: 0o755 });
+    }
+    writeFileSync(join(folder, 'first'), 'echo planted\n');
+    const environment = {
+      PATH: [...planted, '.', '', own, '/usr/bin', '/bin'].join(':'),
+      BASH_ENV: join(folder, 'first'),
+      HOME: folder,
+    };
+    const deploy = async (args: object, more: object) => {
+      const context = contextIn(folder, { environment });
+      const answer = await shell.run(shell.parameters.parse({ command: 'deploy', ...args }), {
+        ...context,
+        ...more,
+      });
+      return typeof answer === 'string' ? answer : answer.output;
+    };
+    const rule = { command: 'deploy', outside_sandbox: true as const };
+    for (const more of [{ approvalRules: [rule] }, { approved: true }])
+      expect(await deploy(escalated, more)).toMatch(/\nown\n$/);
+    // Inside the sandbox PATH is what it was.
+    expect(await deploy({}, {})).toMatch(/planted/);
   },
 );
 

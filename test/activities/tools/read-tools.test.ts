@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Tool } from '../../../activities/tools/define-tool.ts';
 import { grepFiles } from '../../../activities/tools/grep-files.ts';
 import { listDir } from '../../../activities/tools/list-dir.ts';
@@ -240,8 +240,9 @@ describe('grep_files', () => {
   test('a ripgrep of the repository is not taken', () => {
     mkdirSync(at('node_modules/.bin'), { recursive: true });
     writeFileSync(at('node_modules/.bin/rg'), '', { mode: 0o755 });
-    expect(onPath(`${at('node_modules/.bin')}:relative:${at('none')}`)).toBeUndefined();
-    writeFileSync(at('rg'), '', { mode: 0o755 });
-    expect(onPath(folder)).toBe(at('rg'));
+    const own = mkdtempSync('/var/tmp/cadre-rg-');
+    onTestFinished(() => rmSync(own, { recursive: true, force: true }));
+    writeFileSync(join(own, 'rg'), '', { mode: 0o755 });
+    expect(onPath(`${at('node_modules/.bin')}:relative:${at('none')}:${own}`)).toBe(join(own, 'rg'));
   });
 });

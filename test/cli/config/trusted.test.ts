@@ -176,3 +176,16 @@ test('outside of a repository the folder alone is trusted, not what lies in it',
   expect((await load(at('loose'))).config.sandbox_mode).toBe('danger-full-access');
   expect((await load(at('loose/in'))).config.sandbox_mode).toBe('workspace-write');
 });
+
+test('a server of a trusted repository runs in it; a relative folder is below its root', async () => {
+  const { load, trust, at } = machine(
+    '[mcp_servers.a]\ncommand = "a"\n[mcp_servers.b]\ncommand = "b"\ncwd = "tools"\n[mcp_servers.c]\nurl = "http://127.0.0.1:9"\n',
+  );
+  await trust();
+  const { config } = await load(at('repo/deep/down'));
+  expect(config.mcp_servers).toEqual({
+    a: { command: 'a', cwd: at('repo') },
+    b: { command: 'b', cwd: at('repo/tools') },
+    c: { url: 'http://127.0.0.1:9' },
+  });
+});

@@ -1,0 +1,37 @@
+import { statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import type { McpServerSettings } from '../../protocol/index.ts';
+import { outsidePath } from '../sandbox/outside-path.ts';
+
+export interface Surroundings {
+  /** What a server of a command gets beside its own. */
+  environment: Readonly<Record<string, string>>;
+  /** Where the values of the variables are found that its settings name. */
+  variables: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Where a server runs that is not told where: `npx`, `python -m` and others run what lies in their working directory, so
+ * it is none that a repository fills.
+ */
+export function neutralFolder(home = homedir()): string {
+  return statSync(home, { throwIfNoEntry: false })?.isDirectory() ? home : '/';
+}
+
+/** The environment of a server of a command. */
+export function serverEnvironment(
+  { env = {}, env_vars: names = [] }: McpServerSettings,
+  { environment, variables }: Surroundings,
+): Record<string, string> {
+  const passed = names.flatMap((name) => {
+    const value = variables[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const { PATH: path } = environment;
+  return {
+    ...environment,
+    ...(path === undefined ? {} : { PATH: outsidePath(path, []) }),
+    ...env,
+    ...Object.fromEntries(passed),
+  };
+}

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { serversIn } from '../../../cli/config/mcp-servers.ts';
+
+const place = { cwd: '/usr/local', home: '/home/me', searchPath: '/usr/bin' };
+
+test('a server that is not told where is given no folder of the session; a relative one is below it', () => {
+  const servers = { a: { command: 'x' }, b: { command: 'x', cwd: '.' }, c: { command: 'x', cwd: '~/notes' } };
+  expect(serversIn(place, servers)).toEqual({
+    a: { command: 'x' },
+    b: { command: 'x', cwd: '/usr/local' },
+    c: { command: 'x', cwd: '/home/me/notes' },
+  });
+});
+
+test('its program is not looked up where the repository, or an agent in it, could have put one', () => {
+  const servers = {
+    a: { command: 'x' },
+    b: { command: 'x', env: { PATH: '/own' } },
+    c: { url: 'http://127.0.0.1' },
+  };
+  expect(serversIn({ ...place, searchPath: '/usr/local/bin:/usr/bin' }, servers)).toEqual({
+    a: { command: 'x', env: { PATH: '/usr/bin' } },
+    b: { command: 'x', env: { PATH: '/own' } },
+    c: { url: 'http://127.0.0.1' },
+  });
+});
