@@ -153,6 +153,27 @@ describe.skipIf(!state.works)('what is protected', () => {
     );
   });
 
+  test('holds in a project that the person trusts, wherever around it an agent works', async () => {
+    const trusted = join(work, 'deep', 'trusted');
+    mkdirSync(join(trusted, '.claude', 'agents'), { recursive: true });
+    mkdirSync(join(trusted, 'src'));
+    git(trusted, 'init', '-q');
+    const folders = [{ path: trusted, config_sha256: null, trusted_at: '2026-01-01T00:00:00Z' }];
+    mkdirSync(join(outside, 'state'));
+    const trust = (list: object[]) =>
+      writeFileSync(join(outside, 'state', 'trusted.json'), JSON.stringify({ folders: list }));
+    const plant =
+      'cd deep/trusted; echo x > .claude/agents/explorer.md; mkdir -p .cadre/agents; mv ../../deep ../../gone; echo x > src/new; true';
+    trust([...folders, { ...folders[0], path: join(outside, 'gone') }]);
+    await run(plant);
+    expect(readdirSync(trusted).toSorted()).toEqual(['.claude', '.git', 'src']);
+    expect(readdirSync(join(trusted, '.claude', 'agents'))).toEqual([]);
+    expect(readdirSync(join(trusted, 'src'))).toEqual(['new']);
+    trust([]);
+    await run('echo x > deep/trusted/.claude/agents/explorer.md');
+    expect(readdirSync(join(trusted, '.claude', 'agents'))).toEqual(['explorer.md']);
+  });
+
   test('is also the repository that the .git file of a worktree or a submodule names', async () => {
     const main = join(work, 'main');
     mkdirSync(main);
