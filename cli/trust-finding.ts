@@ -18,7 +18,7 @@ export function trustFinding(home: string, { trust, withheld = [] }: Partial<Loa
 }
 
 const STATES: Record<FolderTrust['state'], string> = {
-  trusted: 'is trusted: its own settings and roles count as yours',
+  trusted: 'is trusted: its own settings and the roles of its root count as yours',
   changed: 'is trusted, but its settings have changed since: they loosen nothing until you trust it again',
   untrusted: 'is not trusted: its own settings and roles loosen nothing',
 };

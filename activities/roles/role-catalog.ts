@@ -4,7 +4,7 @@ import { CadreError, type Dialect } from '../../protocol/index.ts';
 import { aliasesOf, builtinPath, builtinRoles, findBuiltin, isListedIn } from './builtin-roles.ts';
 import { type RoleFile, readRoleFiles } from './read-role-files.ts';
 import type { Role } from './role.ts';
-import { type RoleFolder, roleFolders } from './role-folders.ts';
+import { guardedFolders, roleFolders } from './role-folders.ts';
 
 /** A role, and where it comes from. */
 export interface KnownRole {
@@ -21,13 +21,10 @@ export interface KnownRole {
 export class RoleCatalog {
   readonly files: readonly RoleFile[];
   readonly #dialect: Dialect;
-  readonly #trusted: boolean;
 
-  /** @param trusted whether the person trusts the project: its roles may take the place of others whole then */
-  constructor(files: readonly RoleFile[], dialect: Dialect, trusted = false) {
+  constructor(files: readonly RoleFile[], dialect: Dialect) {
     this.files = files;
     this.#dialect = dialect;
-    this.#trusted = trusted;
   }
 
   /** Every role that agents of this dialect are told of: none is hidden by a nearer one, or broken. */
@@ -84,26 +81,24 @@ export class RoleCatalog {
     const own = this.#ownLike(file);
     // Nobody knows what it would take away.
     if (own?.ok === false) return undefined;
-    const within = this.#isStrange(file) ? (own?.role ?? findBuiltin(name, this.#dialect)) : undefined;
+    const within = file.isStrange ? (own?.role ?? findBuiltin(name, this.#dialect)) : undefined;
     return { role, path, origin, aliases: this.#aliases(name), within };
   }
 
   /**
-   * What the person has at home under the name of a project's file, in whatever case: it holds also where the project
-   * says otherwise. The very name goes before one in another case.
+   * What there is of the person's own under the name of a stranger's file, in whatever case, at home or where a trusted
+   * project keeps its roles: it holds also where the file says otherwise. The very name goes before one in another case,
+   * and that before what an alias stands for.
    */
-  #ownLike(file: RoleFile): RoleFile | undefined {
-    if (!this.#isStrange(file)) return undefined;
-    const { name } = file;
-    const like = this.files.filter(
-      (each) => each.origin === 'home' && each.name.toLowerCase() === name.toLowerCase(),
+  #ownLike({ name, isStrange }: RoleFile): RoleFile | undefined {
+    if (!isStrange) return undefined;
+    const own = this.files.filter((each) => !each.isStrange);
+    const meant = findBuiltin(name, this.#dialect)?.name;
+    return (
+      own.find((each) => each.name === name) ??
+      own.find((each) => each.name.toLowerCase() === name.toLowerCase()) ??
+      own.find((each) => each.name === meant)
     );
-    return like.find((each) => each.name === name) ?? like[0];
-  }
-
-  /** It may come from anybody, and bounds of others hold for it. */
-  #isStrange({ origin }: RoleFile): boolean {
-    return origin === 'project' && !this.#trusted;
   }
 
   #builtin(role: Role): KnownRole {
@@ -128,13 +123,13 @@ export interface RolePlaces {
   /** Default: that of whoever runs this. */
   home?: string | undefined;
   dialect: Dialect;
-  /** Whether the person trusts the project that the folder belongs to. */
+  /** Whether the person trusts the project that the folder belongs to: roles of its root may replace others whole then. */
   trusted?: boolean;
 }
 
 /** The roles as the files say now. */
-export async function readRoleCatalog(places: RolePlaces): Promise<RoleCatalog> {
-  return new RoleCatalog(await readRoleFiles(foldersOf(places)), places.dialect, places.trusted);
+export function readRoleCatalog(places: RolePlaces): Promise<RoleCatalog> {
+  return readCatalog(places);
 }
 
 /**
@@ -145,15 +140,20 @@ export async function readRoleCatalog(places: RolePlaces): Promise<RoleCatalog> 
 export async function readRole(places: RolePlaces, name: string): Promise<KnownRole> {
   const { dialect } = places;
   const wanted = [name, findBuiltin(name, dialect)?.name ?? name].map((each) => each.toLowerCase());
-  const files = await readRoleFiles(foldersOf(places), (each) => wanted.includes(each.toLowerCase()));
+  const catalog = await readCatalog(places, (each) => wanted.includes(each.toLowerCase()));
   try {
-    return new RoleCatalog(files, dialect, places.trusted).named(name);
+    return catalog.named(name);
   } catch (error) {
     if (!(error instanceof CadreError) || error.code !== 'unknown_role') throw error;
     return (await readRoleCatalog(places)).named(name);
   }
 }
 
-function foldersOf({ folder, home = '' }: RolePlaces): RoleFolder[] {
-  return roleFolders(resolve(folder), isAbsolute(home) ? home : homedir());
+async function readCatalog(
+  { folder, home = '', dialect, trusted = false }: RolePlaces,
+  isWanted?: (name: string) => boolean,
+): Promise<RoleCatalog> {
+  const folders = roleFolders(resolve(folder), isAbsolute(home) ? home : homedir());
+  const own = trusted ? guardedFolders(resolve(folder)) : [];
+  return new RoleCatalog(await readRoleFiles(folders, isWanted, own), dialect);
 }

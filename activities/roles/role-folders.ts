@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { upToRepository } from '../sandbox/has-repository.ts';
+import { realProjectRoot } from '../trust/project-root.ts';
 
 /** The folders of Cadre, Codex and Claude Code, in this order. */
 const FAMILIES = ['.cadre', '.codex', '.claude'];
@@ -17,6 +18,15 @@ export interface RoleFolder {
 export function roleFolders(folder: string, home: string): RoleFolder[] {
   const levels = upToRepository(folder).filter((level) => level !== home);
   return [...levels.flatMap((level) => foldersIn(level, 'project')), ...foldersIn(home, 'home')];
+}
+
+/**
+ * The folders of a project, links resolved, in which commands of no session that works there can write. Elsewhere in it
+ * they can, so that what lies there may be an agent's own, however far the person trusts the project.
+ */
+export function guardedFolders(folder: string): string[] {
+  const root = realProjectRoot(folder);
+  return root === undefined ? [] : FAMILIES.map((family) => join(root, family));
 }
 
 function foldersIn(level: string, origin: RoleFolder['origin']): RoleFolder[] {

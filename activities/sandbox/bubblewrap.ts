@@ -49,7 +49,9 @@ export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION, '--
 /** The command line that runs a command inside the sandbox; bubblewrap reports the inner process on descriptor 3. */
 export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand): string[] {
   const isWriting = command.mode === 'workspace-write';
-  const roots = isWriting ? writableRoots(command.workingDirectory, command.open?.writable_roots) : [];
+  const roots = isWriting
+    ? writableRoots(command.workingDirectory, command.open?.writable_roots, command.stateDir)
+    : [];
   const readOnly = readOnlyInside(roots, command.stateDir);
   // As mounts of their own, folders cannot be moved.
   const mounts = [...roots, ...foldersTo([...roots, ...readOnly], roots)].sort((a, b) => a.length - b.length);

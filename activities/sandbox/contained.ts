@@ -13,7 +13,7 @@ import { writableRoots } from './writable-places.ts';
 export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand): Promise<Contained> {
   if (command.mode === 'read-only')
     return { argv: bubblewrapArgv(bubblewrap, command), hasNamespace: true, release: async () => [] };
-  const roots = writableRoots(command.workingDirectory, command.open?.writable_roots);
+  const roots = writableRoots(command.workingDirectory, command.open?.writable_roots, command.stateDir);
   const links = new Map(roots.flatMap((root) => [...protectedLinks(root)]));
   const holds: (() => Promise<void>)[] = [];
   const release = async () => {

@@ -50,7 +50,7 @@ export function workspaceRules(
   workerFolder: string,
 ): SeatbeltRules {
   const asked = [workingDirectory, ...(open?.writable_roots ?? [])];
-  const writable = writableRoots(workingDirectory, open?.writable_roots).map(truePath);
+  const writable = writableRoots(workingDirectory, open?.writable_roots, stateDir).map(truePath);
   // What is asked for and missing is not made either: a link there would open another folder to the next command.
   const missing = asked.filter((path) => !existsSync(path));
   const readOnly = [...writable.flatMap(protectedIn), ...[stateDir, workerFolder, ...missing].map(truePath)];

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { CadreError } from '../../protocol/errors.ts';
+import { readTrusted } from '../trust/trusted-folders.ts';
 import { upToRepository } from './has-repository.ts';
 import { isWithin } from './is-within.ts';
 import { linksOn } from './links-on.ts';
@@ -10,11 +11,17 @@ import { protectedNow } from './protected-paths.ts';
 /**
  * Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one, nor what lies
  * behind a link that an earlier command can have made. Of a repository that lies in one, the folders above the working
- * directory are some of their own: so they stay where they are, and what is protected in them, too.
+ * directory are some of their own: so they stay where they are, and what is protected in them, too. So do the projects
+ * that the person trusts: whatever works around them could make itself roles there that count as the person's.
  *
+ * @param stateDir CADRE_HOME, which knows the trusted projects
  * @throws CadreError `tool_failed` when the working directory lies behind such a link
  */
-export function writableRoots(workingDirectory: string, more: readonly string[] = []): string[] {
+export function writableRoots(
+  workingDirectory: string,
+  more: readonly string[] = [],
+  stateDir?: string,
+): string[] {
   const wanted = [...temporaryFolders(), workingDirectory, ...more];
   const reached = realPaths(wanted);
   const forged = (path: string) => linksOn(path).find((link) => reached.some((root) => isWithin(link, root)));
@@ -24,7 +31,9 @@ export function writableRoots(workingDirectory: string, more: readonly string[] 
     (root) => !isOfKernel(root),
   );
   const above = realPaths([workingDirectory]).flatMap(upToRepository);
-  const inside = above.filter((folder) => named.some((root) => isWithin(folder, root)));
+  const trusted =
+    stateDir === undefined ? [] : realPaths(readTrusted(stateDir).folders.map(({ path }) => path));
+  const inside = [...above, ...trusted].filter((folder) => named.some((root) => isWithin(folder, root)));
   return [...new Set([...named, ...inside])].sort((a, b) => a.length - b.length);
 }
 
@@ -86,7 +95,7 @@ export function writablePlaces(
   stateDir: string,
   more: readonly string[] = [],
 ): WritablePlaces {
-  const roots = writableRoots(workingDirectory, more);
+  const roots = writableRoots(workingDirectory, more, stateDir);
   const readOnly = readOnlyInside(roots, stateDir);
   const rootOf = (path: string) => roots.findLast((root) => isWithin(path, root));
   return {

@@ -46,15 +46,18 @@ async function allHere(invocation: Invocation): Promise<Finding[]> {
   ];
 }
 
-function problemsOf(file: RoleFile, { files, roles }: RolesHere): string[] {
+function problemsOf(file: RoleFile, { files, roles, trusted }: RolesHere): string[] {
   const problems = file.ok ? [...file.warnings] : [file.error.message];
   const nearest = files.find(({ name }) => name === file.name);
   if (nearest !== undefined && nearest !== file)
     problems.push(`${file.path}:1: is hidden by ${nearest.path}`);
   const bound = roles.find(({ path }) => path === file.path)?.within;
   if (bound !== undefined) {
+    const why = trusted
+      ? 'of a trusted project that holds for all roles that do not lie in the .cadre, .codex or .claude of its root, since commands may write elsewhere'
+      : 'what a project says loosens nothing of yours until you trust it (cadre trust)';
     problems.push(
-      `${file.path}:1: it takes the place of ${bound.name}, and may do no more than that: what a project says loosens nothing of yours until you trust it (cadre trust)`,
+      `${file.path}:1: it takes the place of ${bound.name}, and may do no more than that: ${why}`,
     );
   }
   return problems;

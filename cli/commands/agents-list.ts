@@ -14,17 +14,23 @@ export default async function list(invocation: Invocation): Promise<ExitCode> {
     ...(known.dialect === undefined ? {} : { listed_in: known.dialect }),
   }));
   invocation.output.result({ agents }, () => {
-    const rows = roles.map(({ role, origin, path, aliases, dialect }) => [
+    const rows = roles.map(({ role, origin, path, aliases, dialect, within }) => [
       [role.name, ...aliases].join(', '),
       origin === 'built-in'
         ? `built-in${dialect === undefined ? '' : ` (${dialect})`}`
         : shortPath(path, invocation),
-      role.read_only === true ? 'read-only' : '',
+      boundsOf(role.read_only === true, within?.name),
       oneLine(role.description, 100),
     ]);
     return columns([['ROLE', 'FROM', '', 'WHAT FOR'], ...rows]).join('\n');
   });
   return EXIT.done;
+}
+
+/** What holds a role whatever its tools are. */
+function boundsOf(isReadOnly: boolean, within: string | undefined): string {
+  const bounds = [isReadOnly ? ['read-only'] : [], within === undefined ? [] : [`within ${within}`]];
+  return bounds.flat().join(', ');
 }
 
 /** As a person would write it here. */

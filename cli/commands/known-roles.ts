@@ -13,6 +13,8 @@ export interface RolesHere {
   roles: ListedRole[];
   /** All files that were found, the nearest first, the broken ones included. */
   files: readonly RoleFile[];
+  /** Whether the person trusts the project. */
+  trusted: boolean;
   /** @throws CadreError `unknown_role`, and `config_invalid` where the file is broken */
   named(name: string): KnownRole;
 }
@@ -30,6 +32,7 @@ export async function rolesHere({ cwd, environment }: Invocation): Promise<Roles
   return {
     roles: [...known, ...more.map((role) => ({ ...role, dialect: 'sessions' as const }))],
     files: usual.files,
+    trusted,
     named: (name) => usual.named(name),
   };
 }

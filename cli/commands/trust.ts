@@ -40,7 +40,7 @@ async function grant(invocation: Invocation, home: string, folder: string): Prom
   const lines = [
     `trusted: ${harmless(root)}`,
     ...(file === undefined
-      ? ['  it has no settings of its own now; its roles may take the place of yours']
+      ? ['  it has no settings of its own now; the roles of its root may take the place of yours']
       : [
           `  ${harmless(file.show)} counts as your own settings from now on, as it is now:`,
           ...columns(settings.map(({ key, value }) => [key, harmless(JSON.stringify(value))])).map(

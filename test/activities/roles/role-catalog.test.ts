@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readRole, readRoleCatalog } from '../../../activities/roles/role-catalog.ts';
 import type { CadreError, Dialect } from '../../../protocol/index.ts';
 import { folderWith } from '../../support/folders.ts';
@@ -244,6 +244,82 @@ test('a project that the person trusts puts its roles in the place of others who
     expect(known.within).toBeUndefined();
   }
   expect((await readRole(places, 'explorer')).within).toMatchObject({ name: 'explorer' });
+});
+
+describe('of a project that the person trusts', () => {
+  const wide = role('wide');
+  const guard = role('narrow', 'read_only: true\n');
+
+  async function trusted(files: Record<string, string>, more: (root: string) => void = () => {}) {
+    const { root } = await catalogOf(files);
+    more(root);
+    const places = {
+      folder: join(root, 'project/a/b'),
+      home: join(root, 'home'),
+      dialect: 'collab' as const,
+    };
+    return (name: string) => readRole({ ...places, trusted: true }, name);
+  }
+
+  test('a role that does not lie in its root, where a command can have made it, is bounded as a stranger’s', async () => {
+    for (const folder of ['project/a/b/.cadre', 'project/a/.codex', 'project/a/.claude']) {
+      const named = await trusted({ [`${folder}/agents/explorer.md`]: wide });
+      expect(await named('explorer'), folder).toMatchObject({
+        role: { description: 'wide' },
+        within: { name: 'explorer', read_only: true },
+      });
+    }
+    for (const folder of ['project/.cadre', 'project/.codex', 'project/.claude']) {
+      const named = await trusted({ [`${folder}/agents/explorer.md`]: wide });
+      expect((await named('explorer')).within, folder).toBeUndefined();
+    }
+  });
+
+  test('nor does it replace one of the root, whatever case or alias it has, or where that is broken', async () => {
+    const named = await trusted({
+      'project/.claude/agents/guard.md': guard,
+      'project/.claude/agents/explorer.md': role('of the root', 'tools: []\n'),
+      'project/.claude/agents/broken.md': 'no frontmatter',
+      'project/a/.claude/agents/guard.md': wide,
+      'project/a/.claude/agents/GUARD.md': wide,
+      'project/a/.claude/agents/search.md': wide,
+      'project/a/.claude/agents/broken.md': wide,
+    });
+    for (const name of ['guard', 'GUARD'])
+      expect((await named(name)).within, name).toMatchObject({ description: 'narrow' });
+    expect((await named('search')).within).toMatchObject({ description: 'of the root' });
+    await expect(named('broken')).rejects.toThrow(/project\/\.claude\/agents\/broken\.md:1/);
+  });
+
+  test('a link in its root to what commands can write is no more than what it leads to', async () => {
+    const file = await trusted(
+      { 'project/prompts/explorer.md': wide, 'project/.claude/agents/keep': '' },
+      (root) => symlinkSync('../../prompts/explorer.md', join(root, 'project/.claude/agents/explorer.md')),
+    );
+    expect((await file('explorer')).within).toMatchObject({ name: 'explorer' });
+    for (const place of ['project/.claude/agents', 'project/.claude']) {
+      const folder = await trusted({ 'project/shared/agents/explorer.md': wide }, (root) => {
+        mkdirSync(join(root, place, '..'), { recursive: true });
+        symlinkSync(
+          join(root, place.endsWith('agents') ? 'project/shared/agents' : 'project/shared'),
+          join(root, place),
+        );
+      });
+      expect((await folder('explorer')).within, place).toMatchObject({ name: 'explorer' });
+    }
+    const among = await trusted({ 'project/.cadre/agents/explorer.md': wide }, (root) =>
+      symlinkSync('.cadre', join(root, 'project/.claude')),
+    );
+    expect((await among('explorer')).within).toBeUndefined();
+  });
+});
+
+test('an alias that a project takes for itself still means what the person has under the name', async () => {
+  const { catalog } = await catalogOf({
+    'project/.claude/agents/search.md': role('wide'),
+    'home/.claude/agents/explorer.md': role('narrow', 'tools: []\n'),
+  });
+  expect(catalog.named('search').within).toMatchObject({ description: 'narrow' });
 });
 
 test('a folder that is a file, or may not be read, holds no roles', async () => {

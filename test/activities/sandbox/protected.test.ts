@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { roleFolders } from '../../../activities/roles/role-folders.ts';
+import { guardedFolders, roleFolders } from '../../../activities/roles/role-folders.ts';
 import { hasRepository } from '../../../activities/sandbox/has-repository.ts';
 import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { shell } from '../../../activities/tools/shell.ts';
@@ -131,6 +131,47 @@ describe.skipIf(!state.works)('what is protected', () => {
     expect(existsSync(join(top, '.git', 'hooks', 'pre-commit'))).toBe(false);
     expect(readdirSync(top).toSorted()).toEqual(['.git', 'sub']);
     rmSync(top, { recursive: true });
+  });
+
+  test('holds in the root of a repository whose subfolder is the working directory, whatever else is writable', async () => {
+    const sub = join(work, 'sub');
+    mkdirSync(join(work, '.claude', 'agents'), { recursive: true });
+    mkdirSync(sub);
+    git(work, 'init', '-q');
+    for (const roots of [[], [work], [outside], [join(work, 'sub')]]) {
+      await run(
+        'cd ..; echo x > .claude/agents/explorer.md; mkdir -p .codex/agents .cadre/agents; mv .claude aside; true',
+        sub,
+        { sandbox: { writable_roots: roots, network: false } },
+      );
+      expect(readdirSync(work).toSorted(), roots.join()).toEqual(['.claude', '.git', 'sub']);
+      expect(readdirSync(join(work, '.claude', 'agents'))).toEqual([]);
+    }
+    // Roles are trusted nowhere but there.
+    expect(NAMES).toEqual(
+      expect.arrayContaining(guardedFolders(sub).map((path) => path.slice(work.length + 1))),
+    );
+  });
+
+  test('holds in a project that the person trusts, wherever around it an agent works', async () => {
+    const trusted = join(work, 'deep', 'trusted');
+    mkdirSync(join(trusted, '.claude', 'agents'), { recursive: true });
+    mkdirSync(join(trusted, 'src'));
+    git(trusted, 'init', '-q');
+    const folders = [{ path: trusted, config_sha256: null, trusted_at: '2026-01-01T00:00:00Z' }];
+    mkdirSync(join(outside, 'state'));
+    const trust = (list: object[]) =>
+      writeFileSync(join(outside, 'state', 'trusted.json'), JSON.stringify({ folders: list }));
+    const plant =
+      'cd deep/trusted; echo x > .claude/agents/explorer.md; mkdir -p .cadre/agents; mv ../../deep ../../gone; echo x > src/new; true';
+    trust([...folders, { ...folders[0], path: join(outside, 'gone') }]);
+    await run(plant);
+    expect(readdirSync(trusted).toSorted()).toEqual(['.claude', '.git', 'src']);
+    expect(readdirSync(join(trusted, '.claude', 'agents'))).toEqual([]);
+    expect(readdirSync(join(trusted, 'src'))).toEqual(['new']);
+    trust([]);
+    await run('echo x > deep/trusted/.claude/agents/explorer.md');
+    expect(readdirSync(join(trusted, '.claude', 'agents'))).toEqual(['explorer.md']);
   });
 
   test('is also the repository that the .git file of a worktree or a submodule names', async () => {

@@ -105,3 +105,23 @@ test('with settings that nobody can use every command goes on and says so; they 
   expect(refused.stderr).toContain(told);
   expect(json(await cadre(['trust', '--list', '--json'])).trusted).toEqual([]);
 });
+
+test('a role that an agent can have planted below a trusted root is shown as bounded, and why', async () => {
+  const planted = '---\ndescription: planted\n---\nWrite.\n';
+  const { cadre, root } = cloned('model = "m"\n');
+  for (const folder of ['.claude/agents', 'in/.claude/agents'])
+    mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, '.claude/agents/worker.md'), planted);
+  writeFileSync(join(root, 'in/.claude/agents/explorer.md'), planted);
+  expect((await cadre(['trust', 'repo'])).code).toBe(0);
+  const { stdout } = await cadre(['agents'], {}, 'repo/in');
+  expect(stdout).toMatch(/^explorer, search +\.claude\/agents\/explorer\.md +within explorer +planted$/m);
+  expect(stdout).toMatch(/^worker +\S+\.claude\/agents\/worker\.md +planted$/m);
+  const { findings } = json(await cadre(['agents', 'check', '--json'], {}, 'repo/in'));
+  const problems = findings.flatMap((finding: { problems: string[] }) => finding.problems);
+  expect(problems).toEqual([
+    expect.stringMatching(
+      /explorer\.md:1: it takes the place of explorer, and may do no more .* of its root/,
+    ),
+  ]);
+});
