@@ -5,6 +5,7 @@ import { type ParsedCommand, parseCommand, type SimpleCommand, toScript } from '
 import { judgeGit } from './harmless-git.ts';
 import { HARMLESS_PROGRAMS } from './harmless-programs.ts';
 import { isWithin } from './is-within.ts';
+import { reachedBy } from './links-on.ts';
 
 /** A script that does what was asked for, and nothing that a shell could read differently; or why there is none. */
 export type Harmlessness = { harmless: true; script: string } | { harmless: false; reason: string };
@@ -21,7 +22,10 @@ const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
  */
 export function judgeCommand(command: string | readonly string[], cwd: string): Harmlessness {
   const parsed = parsedOf(command);
-  return parsed.ok ? judgeAll(parsed.commands, cwd) : { harmless: false, reason: parsed.reason };
+  // What programs find around them, they find from where they really run.
+  return parsed.ok
+    ? judgeAll(parsed.commands, realPath('.', cwd))
+    : { harmless: false, reason: parsed.reason };
 }
 
 /**
@@ -81,7 +85,7 @@ function judgeSimple(words: readonly string[], cwd: string): { words: string[] }
     cwd,
     program.recursive,
   );
-  return reason === undefined ? { words: [...words] } : { reason };
+  return reason === undefined ? { words: [name, ...(program.guards ?? []), ...args] } : { reason };
 }
 
 function judgeOptions(
@@ -112,7 +116,9 @@ function judgePaths(
 
 /** Whether a path leads, by its text or through links, to where no ordinary files are. */
 function isSpecial(path: string, cwd: string): boolean {
-  const candidates = [resolve(cwd, path), realPath(path, cwd)];
+  const full = path.startsWith('/') ? path : `${cwd}/${path}`;
+  // What the kernel shows as links leads where no path does.
+  const candidates = [resolve(cwd, path), realPath(path, cwd), ...reachedBy(full)];
   const suspects = candidates.filter((path) => path !== '/dev/null' && !isWithin(path, '/dev/shm'));
   return suspects.some((suspect) => SPECIAL_FOLDERS.some((folder) => isWithin(suspect, folder)));
 }

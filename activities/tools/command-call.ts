@@ -6,8 +6,8 @@ import { ruleFor } from '../sandbox/approval-rules.ts';
 import { type CommandDecision, decideCommand } from '../sandbox/command-policy.ts';
 import { shellLine } from '../sandbox/command-words.ts';
 import type { SandboxState } from '../sandbox/detect-sandbox.ts';
-import { outsideEnvironment } from '../sandbox/outside-environment.ts';
-import { fillableFolders, SYSTEM_PATH } from '../sandbox/outside-path.ts';
+import { harmlessEnvironment, outsideEnvironment } from '../sandbox/outside-environment.ts';
+import { fillableFolders } from '../sandbox/outside-path.ts';
 import { MOST_PROCESSES, MOST_THREADS } from '../sandbox/process-limits.ts';
 import type { Contained } from '../sandbox/sandboxed-command.ts';
 import type { SupervisedEnd } from '../sandbox/supervised.ts';
@@ -67,7 +67,8 @@ export async function runnable(
       hint: 'Write the long part to a file first.',
     });
   }
-  const cwd = await folder(context.resolve(call.workdir ?? '.'));
+  // It runs where it was judged, wherever a link leads meanwhile.
+  const cwd = await realpath(await folder(context.resolve(call.workdir ?? '.')));
   const { settings } = context.agent;
   const { approved, approvalRules: rules = [] } = context;
   const asked = { command, cwd, approved, rules, escalation: escalationOf(call, context) };
@@ -109,14 +110,15 @@ async function approvalFor(
   const line = shellLine(command);
   // Allowed for an agent that only reads, it is not allowed for one that may write, nor the other way round.
   const mode = context.agent.settings.sandbox_mode;
-  const elsewhere = cwd === context.resolve('.') ? '' : ` (in ${cwd})`;
+  const usual = await realpath(context.resolve('.')).catch(() => undefined);
+  const elsewhere = cwd === usual ? '' : ` (in ${cwd})`;
   const rule = ruleFor({ command, cwd, mode, contained });
   return new ApprovalNeeded(
     {
       kind: 'command',
       summary: `${line}${elsewhere}`,
       reason,
-      key: JSON.stringify([line, await realpath(cwd), contained ? 'contained' : 'free', mode]),
+      key: JSON.stringify([line, cwd, contained ? 'contained' : 'free', mode]),
       ...(rule === undefined ? {} : { rule }),
     },
     { subject: 'This command', hint },
@@ -132,18 +134,18 @@ async function invocation(
 ): Promise<Omit<RunnableCommand, 'cwd'>> {
   const environment = { ...context.environment };
   const free = { environment, sandboxed: false, hasNamespace: false, release: async () => [] };
+  const { sandbox_mode: mode, working_directory: workingDirectory, sandbox } = context.agent.settings;
+  const fillable = fillableFolders(workingDirectory, sandbox?.writable_roots);
   if (decision.run === 'harmless') {
     const argv = ['/bin/sh', '-c', decision.script];
-    return { ...free, argv, environment: { ...environment, PATH: SYSTEM_PATH } };
+    return { ...free, argv, environment: { ...harmlessEnvironment(environment, fillable) } };
   }
   const argv =
     typeof command === 'string'
       ? [lineShell(), '-c', command]
       : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
-  const { sandbox_mode: mode, working_directory: workingDirectory, sandbox } = context.agent.settings;
   if (decision.run === 'free') {
     if (!decision.approved) return { ...free, argv };
-    const fillable = fillableFolders(workingDirectory, sandbox?.writable_roots);
     return { ...free, argv, environment: { ...outsideEnvironment(environment, fillable) } };
   }
   const contained = await decision.contain({

@@ -270,11 +270,45 @@ test.each([
   expect(judgeCommand('git log', join(repo, 'sub')).harmless).toBe(false);
 });
 
-test('a folder that is a repository itself is judged like one', () => {
-  const bare = mkdtempSync(join(folder, 'bare-'));
-  writeFileSync(join(bare, 'HEAD'), 'ref: refs/heads/main');
-  mkdirSync(join(bare, 'objects'));
-  mkdirSync(join(bare, 'refs'));
-  writeFileSync(join(bare, 'config'), '[filter "x"]\nclean = id\n');
-  expect(judgeCommand('git status', bare).harmless).toBe(false);
+/** What anybody can commit: a folder that git takes for a repository. */
+function bareIn(folder: string, config: string): void {
+  for (const part of ['objects', 'refs']) mkdirSync(join(folder, part), { recursive: true });
+  writeFileSync(join(folder, 'HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(join(folder, 'config'), config);
+}
+
+test('a folder that is a repository itself is none in which git only reads, be it reached by a link or from below', () => {
+  const repo = repository();
+  const evil = join(repo, 'vendor/evil');
+  bareIn(evil, '[core]\n\tworktree = ..\n[filter "x"]\n\tclean = touch pwned\n');
+  mkdirSync(join(evil, 'sub'));
+  symlinkSync('vendor/evil/sub', join(repo, 'docs'));
+  for (const cwd of [evil, join(evil, 'sub'), join(repo, 'docs')])
+    expect(judgeCommand('git status', cwd)).toMatchObject({ harmless: false });
+  expect(judgeCommand('git status', repo)).toMatchObject({ harmless: true });
+});
+
+test('what stands for .git and is no repository does not hide the one that git would find', () => {
+  const outer = mkdtempSync(join(folder, 'outer-'));
+  mkdirSync(join(outer, '.git'));
+  writeFileSync(join(outer, '.git', 'config'), '[core]\n\tbare = false\n');
+  expect(judgeCommand('git status', outer).harmless).toBe(false);
+});
+
+test('settings that are a pipe are not waited for', () => {
+  const repo = repository();
+  rmSync(join(repo, '.git/config'));
+  execFileSync('mkfifo', [join(repo, '.git/config')]);
+  expect(judgeCommand('git status', repo).harmless).toBe(false);
+});
+
+test('what leads to an open file of a process is no ordinary file, though no path says so', () => {
+  const link = join(folder, 'open');
+  symlinkSync(`/proc/${process.pid}/fd/0`, link);
+  expect(judgeCommand('cat open', folder).harmless).toBe(false);
+  rmSync(link);
+});
+
+test('ripgrep obeys no file of settings', () => {
+  expect(judgeCommand('rg two', folder)).toMatchObject({ script: "'rg' '--no-config' 'two'" });
 });

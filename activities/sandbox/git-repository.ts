@@ -1,0 +1,61 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readOrdinaryFile } from '../ordinary-file.ts';
+
+/** What can name a program that reading commands would run, read yet another file, or fetch what is missing. */
+const RISKY_SETTING = /\[\s*(filter|include|includeif|gpg|extensions)\b|\bpromisor\b/i;
+/** With these the settings stand elsewhere. */
+const ELSEWHERE = ['config.worktree', 'commondir'];
+const HEAD_BYTES_MAX = 1_000;
+const ELSEWHERE_REASON = 'the repository keeps its settings elsewhere';
+
+/**
+ * Why git, run in a folder, may run programs that its repository names; undefined where it cannot. What git might take
+ * for a repository on the way up, and is none for certain, is a reason, too.
+ *
+ * @param cwd as the kernel sees it, links resolved: git looks upwards from there
+ */
+export function riskInRepository(cwd: string): string | undefined {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if (isThere(join(folder, '.git'))) return riskIn(join(folder, '.git'));
+    if (looksLikeRepository(folder))
+      return `${folder} is a repository without .git, which any folder may hold`;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** A folder may be a repository itself: git would take it for one. */
+function looksLikeRepository(folder: string): boolean {
+  return isThere(join(folder, 'HEAD')) && isThere(join(folder, 'objects'));
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function riskIn(folder: string): string | undefined {
+  try {
+    if (!statSync(folder).isDirectory()) return ELSEWHERE_REASON;
+    // Git passes over what is no repository, and looks further up.
+    if (!isRepository(folder)) return `${folder} is no repository as git makes them`;
+    if (ELSEWHERE.some((name) => isThere(join(folder, name)))) return ELSEWHERE_REASON;
+    return riskOfSettings(join(folder, 'config'));
+  } catch {
+    return "the repository's settings cannot be read";
+  }
+}
+
+function isRepository(folder: string): boolean {
+  const head = join(folder, 'HEAD');
+  const isFile = lstatSync(head).isFile();
+  const says = isFile ? readOrdinaryFile(head, HEAD_BYTES_MAX).bytes.toString() : '';
+  const isHead = /^(ref: refs\/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n?$/.test(says);
+  return isHead && ['objects', 'refs'].every((name) => readdirSync(join(folder, name)).length >= 0);
+}
+
+function riskOfSettings(file: string): string | undefined {
+  if (!lstatSync(file).isFile()) return 'its settings are no ordinary file';
+  return RISKY_SETTING.test(readOrdinaryFile(file).bytes.toString())
+    ? "the repository's settings may run programs"
+    : undefined;
+}
