@@ -14,6 +14,7 @@ import { withinNumber } from './most-tools.ts';
 import type { OfferedTool } from './offered-tool.ts';
 import { planMissing } from './plan-first.ts';
 import { isAllowed, keepsReadOnly } from './tool-policy.ts';
+import { isCadresOwn } from './tool-result.ts';
 
 /** A call as the model made it. */
 export interface RawCall {
@@ -83,7 +84,9 @@ export function planCall(
   const parsed = parseArguments(offered, call.arguments);
   if ('error' in parsed) return refuse(call, parsed.error);
   try {
-    const args = withLocalImages(parsed.value, agent.settings.working_directory);
+    const isOperation = DIALECT_TOOLS[agent.settings.dialect].operations.some((tool) => tool.name === name);
+    // What other tools call items is theirs.
+    const args = isOperation ? withLocalImages(parsed.value, agent.settings.working_directory) : parsed.value;
     return offered.plan({ call_id: call.call_id, name, arguments: args });
   } catch (error) {
     if (error instanceof CadreError) return refuse(call, error.body);
@@ -182,7 +185,7 @@ function offerWork(tool: Tool): OfferedTool {
       effects: tool.effects,
       timeout_ms: tool.timeoutMs(call.arguments) + MARGIN_MS,
       summary: summaryOf(tool, call.arguments),
-      ...heldBy(tool.commandSession(call.arguments)),
+      ...(isCadresOwn(tool) ? heldBy(tool.commandSession(call.arguments)) : {}),
       ...(tool.ifLost === undefined ? {} : { if_lost: tool.ifLost }),
     }),
   };

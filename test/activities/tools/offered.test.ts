@@ -348,4 +348,19 @@ describe('a planned call', () => {
     expect(call('a\u001b[31m\nb')).toMatchObject({ summary: 'a [31m b' });
     expect(call('x'.repeat(500)).summary).toHaveLength(120);
   });
+
+  test('takes nothing from a tool that is not one of Cadre but what it is for', () => {
+    const tool = defineTool({
+      name: 'own',
+      description: 'Own.',
+      effects: 'none',
+      parameters: z.looseObject({}),
+      commandSession: () => 'junk' as never,
+      run: async () => '',
+    });
+    const call = { call_id: 'c', name: 'own', arguments: '{"items":[null,{"type":"local_image"}]}' };
+    const planned = planCall(agentIn({ working_directory: '/' }), sessionWith(), [tool], call);
+    expect(planned).toEqual(expect.objectContaining({ kind: 'activity', name: 'own' }));
+    expect(planned).not.toHaveProperty('command_session');
+  });
 });
