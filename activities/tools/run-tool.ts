@@ -23,7 +23,8 @@ import { settlePatches } from '../patch/settle-patches.ts';
 import type { SessionStore } from '../session-store.ts';
 import { ApprovalNeeded, checkedNeed } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
-import { canonicalName, parseArguments, planCall } from './offered.ts';
+import { canonicalName, planCall } from './offered.ts';
+import { parseArguments } from './parse-arguments.ts';
 import { checkedResult, isCadresOwn } from './tool-result.ts';
 
 export interface ToolDeps {
@@ -120,7 +121,7 @@ async function runTool(
     return error instanceof Error ? error : new Error(String(error));
   });
   if (session instanceof Error) return failure(bodyOf(session, `Nothing was run: ${tool.name}`));
-  const plan = planCall(request.agent, session, deps.tools, request.call);
+  const plan = await planCall(request.agent, session, deps.tools, request.call);
   if (plan.kind === 'refused') return failure(plan.error);
   if (plan.kind === 'operation' || canonicalName(request.call.name, deps.tools) !== tool.name) {
     return failure({
@@ -128,7 +129,7 @@ async function runTool(
       message: `${tool.name} cannot run a call of ${request.call.name}.`,
     });
   }
-  const parsed = parseArguments(tool, request.call.arguments);
+  const parsed = await parseArguments(tool, request.call.arguments);
   if ('error' in parsed) return failure(parsed.error);
 
   const timeoutMs = tool.timeoutMs(parsed.value);

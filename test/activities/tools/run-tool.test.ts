@@ -288,6 +288,19 @@ test('a person is asked nothing malformed, and no rule of a tool that is not one
   expect(errorOf(answer).code).toBe('tool_failed');
 });
 
+test('a check of arguments that throws is an answer, and one that waits is waited for', async () => {
+  const checked = (check: () => boolean | Promise<boolean>) =>
+    custom(toolThat(async () => 'ran', { parameters: z.strictObject({}).refine(check) }));
+  const thrown = await checked(() => {
+    throw new Error('in refine');
+  });
+  expect(errorOf(thrown)).toMatchObject({
+    code: 'tool_failed',
+    message: 'The check of the arguments of custom failed: in refine',
+  });
+  expect(await checked(async () => true)).toMatchObject({ output: 'ran', success: true });
+});
+
 test('a long output is cut and stored', async () => {
   const answer = await custom(toolThat(async () => 'line of text\n'.repeat(10_000)));
   expect(answer.output.length).toBeLessThan(41_000);
