@@ -15,6 +15,7 @@ import {
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import type { SessionStore } from '../session-store.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
+import { checkedProvider } from './checked-provider.ts';
 import type { ConversationCache, ReadItems } from './conversation-cache.ts';
 import { fitAnswer } from './fit-answer.ts';
 import { asCadreError, toFailure } from './model-error.ts';
@@ -93,7 +94,7 @@ async function answer(
   // One that was forked is shown what the other was shown; what it may do is checked with its own settings.
   const { presented } = agent.settings;
   const shown = presented === undefined ? agent : { ...agent, ...presented };
-  const provider = deps.providers.get(agent.settings.provider, session.model_providers);
+  const provider = checkedProvider(deps.providers.get(agent.settings.provider, session.model_providers));
   const offered = await deps.offeredTools(shown, session);
   const [items, instructions] = await Promise.all([
     deps.conversations.resolve(pointer, fresh, deps.readItems),

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type ApprovalNeed, type ApprovalPolicy, CadreError } from '../../protocol/index.ts';
+import { z } from 'zod';
+import {
+  APPROVAL_KINDS,
+  type ApprovalNeed,
+  type ApprovalPolicy,
+  approvalRuleSchema,
+  CadreError,
+  explain,
+} from '../../protocol/index.ts';
 import { withHiddenShown, withoutBlanksAround } from '../sandbox/hidden-characters.ts';
 
 /** Told by this, since a tool may come with another copy of Cadre than the worker that runs it. */
@@ -8,6 +16,15 @@ const MARK = Symbol.for('cadre.ApprovalNeeded');
 const MOST_SHOWN = 4_000;
 /** Keys travel to the root and stay there. */
 const MOST_KEY = 500;
+
+const needSchema = z.object({
+  kind: z.enum(APPROVAL_KINDS),
+  summary: z.string(),
+  reason: z.string(),
+  key: z.string(),
+  path: z.string().optional(),
+  rule: approvalRuleSchema.optional(),
+});
 
 /**
  * Thrown by a tool that has done nothing yet: a person has to allow the call first. Once allowed, the tool is called
@@ -29,7 +46,8 @@ export class ApprovalNeeded extends CadreError {
    */
   constructor(need: ApprovalNeed, options: { subject?: string; hint?: string } = {}) {
     const { subject = 'This call', hint } = options;
-    const reason = shown(need.reason);
+    const { kind, summary, key, path, rule, reason: given } = checkedNeed(need);
+    const reason = shown(given);
     super(
       'approval_unavailable',
       `${subject} needs an approval: ${reason}.`,
@@ -37,12 +55,12 @@ export class ApprovalNeeded extends CadreError {
     );
     this.#subject = subject;
     this.need = {
-      kind: need.kind,
-      summary: shown(need.summary),
+      kind,
+      summary: shown(summary),
       reason,
-      key: need.key.length <= MOST_KEY ? need.key : createHash('sha256').update(need.key).digest('hex'),
-      ...(need.path === undefined ? {} : { path: need.path }),
-      ...(need.rule === undefined ? {} : { rule: need.rule }),
+      key: key.length <= MOST_KEY ? key : createHash('sha256').update(key).digest('hex'),
+      ...(path === undefined ? {} : { path }),
+      ...(rule === undefined ? {} : { rule }),
     };
   }
 
@@ -61,6 +79,21 @@ export class ApprovalNeeded extends CadreError {
     const message = `${this.#subject} needs an approval, and ${why}: ${this.need.reason}.`;
     return new CadreError(code, message, this.hint === undefined ? {} : { hint: this.hint });
   }
+}
+
+/**
+ * What a person is to be asked, without anything else that stands there: it comes from the code of tools.
+ *
+ * @throws CadreError `tool_failed` for what nobody can be asked
+ */
+export function checkedNeed(need: unknown): ApprovalNeed {
+  const parsed = needSchema.safeParse(need);
+  if (parsed.success) return parsed.data as ApprovalNeed;
+  throw new CadreError(
+    'tool_failed',
+    `It asks for an approval that nobody can be asked for: ${explain(parsed.error)}`,
+    { hint: 'Nothing was done. The author of the tool can mend this.' },
+  );
 }
 
 /** One line on which nothing is hidden: what a person would not see is shown by its number, and a cut says so. */

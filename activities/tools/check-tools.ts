@@ -60,8 +60,11 @@ function problemsOf(value: unknown, label: string, seen: Map<string, string>): s
   const tool = value as Partial<Tool>;
   if (typeof tool.timeoutMs !== 'function' || typeof tool.summary !== 'function')
     return ['it did not go through defineTool'];
-  const names = [tool.name, ...(tool.aliases ?? [])];
+  const { aliases = [], ifLost } = tool as { aliases?: unknown; ifLost?: unknown };
+  const names = [tool.name, ...(Array.isArray(aliases) ? aliases : [])];
   return [
+    ...(Array.isArray(aliases) ? [] : ['aliases has to be a list of names']),
+    ...(ifLost === undefined || typeof ifLost === 'string' ? [] : ['ifLost has to be a text']),
     ...names.flatMap((name) => problemsOfName(name, name !== tool.name, seen, label)),
     ...(typeof tool.description === 'string' && tool.description.trim() !== ''
       ? []

@@ -30,13 +30,13 @@ export interface ToolContext {
 }
 
 /**
- * What a tool answers; a bare string is a success. Long outputs are cut and stored by the caller, unless the tool has
- * done so itself, because the whole would not fit into memory.
+ * What a tool answers; a bare string is a success. Long outputs are cut and stored by the caller. All that stands beside
+ * `output` and `success` is for Cadre's own tools, and dropped where another gives it back.
  */
 export interface ToolResult {
   output: string;
   success: boolean;
-  /** Names the stored whole of an output that the tool has cut itself. */
+  /** Names the stored whole of an output that the tool has cut itself, as it would not fit into memory. */
   handle?: string;
   plan?: { plan: PlanStep[]; explanation?: string };
   /** An image file that the model is shown with the output. */
@@ -57,7 +57,7 @@ export interface ToolSpec<P extends z.ZodType> {
   parameters: P;
   /** How long a call may take, in ms (default 120,000). */
   timeoutMs?: (args: z.output<P>) => number;
-  /** The command that goes on between calls for which a call is: it runs where that is held. */
+  /** Cadre's own tools only: the command that goes on between calls for which a call is; it runs where that is held. */
   commandSession?: (args: z.output<P>) => number | undefined;
   /** What a call works on, in a few words, for people who watch: `npm test`. */
   summary?: (args: z.output<P>) => string;

@@ -3,7 +3,6 @@ import {
   CadreError,
   DIALECT_TOOLS,
   type ErrorBody,
-  explain,
   type OperationTool,
   type PlannedCall,
   type SessionSettings,
@@ -12,8 +11,10 @@ import type { Tool } from './define-tool.ts';
 import { withLocalImages } from './local-images.ts';
 import { withinNumber } from './most-tools.ts';
 import type { OfferedTool } from './offered-tool.ts';
+import { parseArguments } from './parse-arguments.ts';
 import { planMissing } from './plan-first.ts';
 import { isAllowed, keepsReadOnly } from './tool-policy.ts';
+import { isCadresOwn } from './tool-result.ts';
 
 /** A call as the model made it. */
 export interface RawCall {
@@ -66,12 +67,12 @@ export function searchesWeb({ settings }: AgentContext, { tools }: SessionSettin
 }
 
 /** How the workflow runs one call, also of a tool that was not offered; never throws. */
-export function planCall(
+export async function planCall(
   agent: AgentContext,
   session: SessionSettings,
   registry: readonly Tool[],
   call: RawCall,
-): PlannedCall {
+): Promise<PlannedCall> {
   const name = canonicalName(call.name, registry);
   const all = offeredTools(agent, session, registry);
   const offered = all.find((tool) => tool.name === name);
@@ -80,30 +81,17 @@ export function planCall(
   }
   const missing = planMissing(name, agent, new Set(all.map((tool) => tool.name)));
   if (missing !== undefined) return refuse(call, missing);
-  const parsed = parseArguments(offered, call.arguments);
+  const parsed = await parseArguments(offered, call.arguments);
   if ('error' in parsed) return refuse(call, parsed.error);
   try {
-    const args = withLocalImages(parsed.value, agent.settings.working_directory);
+    const isOperation = DIALECT_TOOLS[agent.settings.dialect].operations.some((tool) => tool.name === name);
+    // What other tools call items is theirs.
+    const args = isOperation ? withLocalImages(parsed.value, agent.settings.working_directory) : parsed.value;
     return offered.plan({ call_id: call.call_id, name, arguments: args });
   } catch (error) {
     if (error instanceof CadreError) return refuse(call, error.body);
-    throw error;
+    return refuse(call, { code: 'tool_failed', message: `${name} could not be run: ${String(error)}` });
   }
-}
-
-/** The arguments of a call, checked, with defaults filled in; or the error that the model reads. */
-export function parseArguments(
-  tool: Pick<OfferedTool, 'parameters'>,
-  json: string,
-): { value: unknown } | { error: ErrorBody } {
-  let raw: unknown;
-  try {
-    raw = json.trim() === '' ? {} : JSON.parse(json);
-  } catch (error) {
-    return { error: invalidArguments((error as Error).message) };
-  }
-  const parsed = tool.parameters.safeParse(raw);
-  return parsed.success ? { value: parsed.data } : { error: invalidArguments(explain(parsed.error)) };
 }
 
 export function canonicalName(name: string, registry: readonly Tool[]): string {
@@ -182,7 +170,7 @@ function offerWork(tool: Tool): OfferedTool {
       effects: tool.effects,
       timeout_ms: tool.timeoutMs(call.arguments) + MARGIN_MS,
       summary: summaryOf(tool, call.arguments),
-      ...heldBy(tool.commandSession(call.arguments)),
+      ...(isCadresOwn(tool) ? heldBy(tool.commandSession(call.arguments)) : {}),
       ...(tool.ifLost === undefined ? {} : { if_lost: tool.ifLost }),
     }),
   };
@@ -235,13 +223,4 @@ function oneLine(text: string): string {
 
 function refuse(call: RawCall, error: ErrorBody): PlannedCall {
   return { kind: 'refused', call_id: call.call_id, name: call.name, error, summary: error.code };
-}
-
-function invalidArguments(problem: string): ErrorBody {
-  return {
-    code: 'invalid_arguments',
-    message: `failed to parse function arguments: ${problem}`,
-    hint: 'Nothing was done. Call it again with arguments that follow the schema.',
-    retryable: false,
-  };
 }

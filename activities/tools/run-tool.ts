@@ -4,6 +4,7 @@ import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import {
   type AgentId,
   CadreError,
+  ERROR_CODES,
   type ErrorBody,
   filterEnvironment,
   keyVariables,
@@ -20,9 +21,11 @@ import type { ReadTranscript } from '../handles/transcripts.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import { settlePatches } from '../patch/settle-patches.ts';
 import type { SessionStore } from '../session-store.ts';
-import { ApprovalNeeded } from './approval-needed.ts';
+import { ApprovalNeeded, checkedNeed } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
-import { canonicalName, parseArguments, planCall } from './offered.ts';
+import { canonicalName, planCall } from './offered.ts';
+import { parseArguments } from './parse-arguments.ts';
+import { checkedResult, isCadresOwn } from './tool-result.ts';
 
 export interface ToolDeps {
   sessions: SessionStore;
@@ -118,7 +121,7 @@ async function runTool(
     return error instanceof Error ? error : new Error(String(error));
   });
   if (session instanceof Error) return failure(bodyOf(session, `Nothing was run: ${tool.name}`));
-  const plan = planCall(request.agent, session, deps.tools, request.call);
+  const plan = await planCall(request.agent, session, deps.tools, request.call);
   if (plan.kind === 'refused') return failure(plan.error);
   if (plan.kind === 'operation' || canonicalName(request.call.name, deps.tools) !== tool.name) {
     return failure({
@@ -126,7 +129,7 @@ async function runTool(
       message: `${tool.name} cannot run a call of ${request.call.name}.`,
     });
   }
-  const parsed = parseArguments(tool, request.call.arguments);
+  const parsed = await parseArguments(tool, request.call.arguments);
   if ('error' in parsed) return failure(parsed.error);
 
   const timeoutMs = tool.timeoutMs(parsed.value);
@@ -134,7 +137,7 @@ async function runTool(
   const context = contextOf(request, session, deps, AbortSignal.any([cancelled, timeout]));
   try {
     const result = await untilAborted(tool.run(parsed.value, context), context.signal);
-    return found(await shortened(resultOf(result, tool), request, deps), deps.ownQueue);
+    return found(await shortened(checkedResult(result, tool), request, deps), deps.ownQueue);
   } catch (error) {
     if (cancelled.aborted) throw cancelled.reason ?? new CancelledFailure('the call was cancelled');
     if (timeout.aborted) {
@@ -210,19 +213,6 @@ function underHome(path: string, home: string | undefined): string {
   return join(home, path.slice(1));
 }
 
-/** @throws CadreError for what a tool of a team's own may give back without knowing better */
-function resultOf(result: unknown, tool: Tool): ToolResult {
-  if (typeof result === 'string') return { output: result, success: true };
-  const { output, success } = (result ?? {}) as Partial<ToolResult>;
-  if (typeof output === 'string' && typeof success === 'boolean') return result as ToolResult;
-  const what = result === null ? 'null' : Array.isArray(result) ? 'a list' : typeof result;
-  throw new CadreError(
-    'tool_failed',
-    `${tool.name} ended, but gave back ${what} in place of a text or {output, success}: what it did is done, what it found is lost.`,
-    { hint: 'Its author can mend this; to the model it can say nothing as it is.' },
-  );
-}
-
 async function shortened(result: ToolResult, request: ToolRequest, deps: ToolDeps): Promise<ToolAnswer> {
   const limit = request.agent.settings.limits.tool_output_limit;
   if (result.handle !== undefined || !isTooLong(result.output, limit)) return result;
@@ -251,10 +241,17 @@ function unapproved(
       message: `${tool.name} asks for an approval that it already has.`,
     });
   }
-  const refusal = needed.refusal({ nonInteractive, policy: agent.settings.approval_policy });
-  if (refusal !== undefined) return failure(refusal.body);
-  const { need } = needed;
-  return { output: '', success: false, needs_approval: { ...need, key: `${tool.name} ${need.key}` } };
+  try {
+    const { rule, ...need } = checkedNeed(needed.need);
+    const refusal = needed.refusal({ nonInteractive, policy: agent.settings.approval_policy });
+    if (refusal !== undefined) return failure(bodyOf(refusal, tool.name));
+    const key = `${tool.name} ${need.key}`;
+    // What is allowed from now on, is so for commands alone.
+    const ruled = rule === undefined || !isCadresOwn(tool) ? {} : { rule };
+    return { output: '', success: false, needs_approval: { ...need, ...ruled, key } };
+  } catch (error) {
+    return failure(bodyOf(error, tool.name));
+  }
 }
 
 function failure(body: ErrorBody): ToolAnswer {
@@ -265,13 +262,21 @@ function failure(body: ErrorBody): ToolAnswer {
   return body.code === 'approval_unavailable' ? { ...answer, approval_missing: true } : answer;
 }
 
+/** What is thrown may come from a team's code, too, with whatever in it. */
 function bodyOf(error: unknown, tool: string): ErrorBody {
-  if (error instanceof CadreError) return error.body;
-  return { code: 'tool_failed', message: `${tool} failed: ${messageOf(error)}`, retryable: false };
+  if (!(error instanceof CadreError))
+    return { code: 'tool_failed', message: `${tool} failed: ${messageOf(error)}`, retryable: false };
+  const { code, hint } = error;
+  return {
+    code: ERROR_CODES.includes(code) ? code : 'tool_failed',
+    message: messageOf(error),
+    ...(typeof hint === 'string' ? { hint } : {}),
+    retryable: error.retryable === true,
+  };
 }
 
 function mayPass(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code ?? '';
+  const code = (error as NodeJS.ErrnoException | null | undefined)?.code ?? '';
   const attempt = activityContext()?.info.attempt ?? ATTEMPTS;
   return PASSING.has(code) && attempt < ATTEMPTS;
 }
@@ -281,5 +286,9 @@ function passing(error: unknown): ApplicationFailure {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'with something that cannot be shown';
+  }
 }

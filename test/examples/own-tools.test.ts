@@ -106,6 +106,8 @@ const WRONG: [string, string, RegExp][] = [
   ['plain.ts', 'export const a = tool({ parameters: { type: "object" } })', /a schema of zod 4/],
   ['effects.ts', 'export const a = tool({ effects: "many" })', /effects has to be "none"/],
   ['description.ts', 'export const a = tool({ description: " " })', /it needs a description/],
+  ['lost.ts', 'export const a = tool({ ifLost: 7 })', /ifLost has to be a text/],
+  ['aliases.ts', 'export const a = tool({ aliases: 7 })', /aliases has to be a list of names/],
   ['run.ts', 'export const a = tool({ run: "yes" })', /run has to be a function/],
 ];
 const HEAD = `import { defineTool } from 'cadre/tools';

@@ -73,7 +73,7 @@ test.each([
       for (const name of lacks) {
         expect(offered(one)).not.toContain(name);
         const call = { call_id: 'c', name, arguments: '{}' };
-        expect(planCall(one, session, tools, call), name).toMatchObject({
+        expect(await planCall(one, session, tools, call), name).toMatchObject({
           error: { code: 'tool_not_allowed' },
         });
       }

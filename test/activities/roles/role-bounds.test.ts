@@ -41,7 +41,7 @@ test('what the lists of a role leave is offered, and all else refused when calle
     ]);
     for (const name of ['shell', 'local_shell', 'grep_files', 'list_dir', 'wait', 'list_agents']) {
       const call = { call_id: 'c1', name, arguments: '{}' };
-      expect(planCall(agent, session, builtinTools, call), name).toMatchObject({
+      expect(await planCall(agent, session, builtinTools, call), name).toMatchObject({
         kind: 'refused',
         error: { code: 'tool_not_allowed' },
       });

@@ -25,10 +25,10 @@ test.each([
   ['send_input', { id: 'worker-1' }],
 ])(
   '%s takes an image by a path that is relative to the agent, and hands on the whole path with its digest',
-  (tool, args) => {
+  async (tool, args) => {
     const folder = folderWith({});
     writeFileSync(join(folder, 'dot.png'), PNG);
-    expect(planned(tool, args, 'dot.png', folder)).toMatchObject({
+    expect(await planned(tool, args, 'dot.png', folder)).toMatchObject({
       kind: 'operation',
       arguments: {
         items: [{ type: 'text' }, { type: 'local_image', path: join(folder, 'dot.png'), sha256: DIGEST }],
@@ -37,11 +37,11 @@ test.each([
   },
 );
 
-test('an image that is not the one that is meant is refused', () => {
+test('an image that is not the one that is meant is refused', async () => {
   const folder = folderWith({});
   writeFileSync(join(folder, 'dot.png'), PNG);
-  expect(planned('spawn_agent', {}, 'dot.png', folder, DIGEST)).toMatchObject({ kind: 'operation' });
-  expect(planned('spawn_agent', {}, 'dot.png', folder, '0'.repeat(64))).toMatchObject({
+  expect(await planned('spawn_agent', {}, 'dot.png', folder, DIGEST)).toMatchObject({ kind: 'operation' });
+  expect(await planned('spawn_agent', {}, 'dot.png', folder, '0'.repeat(64))).toMatchObject({
     kind: 'refused',
     error: { message: `items.1: the local_image ${join(folder, 'dot.png')}: its sha256 is ${DIGEST}.` },
   });
@@ -56,12 +56,12 @@ test.each([
   ['empty.png', 'it is not a PNG, JPEG, GIF or WebP image'],
   ['large.png', 'it is larger than 10 MiB'],
   ['a\0b.png', 'its name contains a NUL byte'],
-])('%j is refused with the place in the call and the reason', (path, reason) => {
+])('%j is refused with the place in the call and the reason', async (path, reason) => {
   const folder = folderWith({ 'notes.txt': 'text', 'empty.png': '', 'large.png': ' '.repeat(11_000_000) });
   mkdirSync(join(folder, 'sub'));
   execFileSync('/bin/sh', ['-c', `mkfifo '${join(folder, 'pipe')}'`]);
   for (const [tool, args] of [['spawn_agent', {}] as const, ['send_input', { id: 'worker-1' }] as const]) {
-    expect(planned(tool, args, path, folder)).toMatchObject({
+    expect(await planned(tool, args, path, folder)).toMatchObject({
       kind: 'refused',
       error: {
         code: 'invalid_arguments',
@@ -72,11 +72,11 @@ test.each([
   }
 });
 
-test('an image of an argument of its own is refused by the name of that', () => {
+test('an image of an argument of its own is refused by the name of that', async () => {
   const args = JSON.stringify({ subagent_id: 'x', message: 'look', images: ['https://x/y.png', 'none.png'] });
   const agent = agentIn({ working_directory: folderWith({}), dialect: 'mailbox' });
   const call = { call_id: 'c1', name: 'subagent_reply', arguments: args };
-  expect(planCall(agent, sessionWith(), builtinTools, call)).toMatchObject({
+  expect(await planCall(agent, sessionWith(), builtinTools, call)).toMatchObject({
     kind: 'refused',
     error: { message: expect.stringMatching(/^images\.1: .*none\.png: it does not exist/) },
   });

@@ -77,14 +77,14 @@ describe('the named dialect', () => {
     agentIn({ working_directory: '/', dialect: 'named', limits: limited(max_depth) }, depth);
   const ARGUMENTS = '{"name":"explorer","task":"look"}';
 
-  test('offers its three tools and none of another dialect, unless they are switched off', () => {
+  test('offers its three tools and none of another dialect, unless they are switched off', async () => {
     expect(names(named(1, 0))).toEqual([...WORK, ...NAMED]);
     expect(names(named(1, 0), sessionWith({ tools: { subagent_tools: false } }))).toEqual(WORK);
-    expect(plan('spawn_agent', '{"message":"x"}', named(1, 0))).toMatchObject({
+    expect(await plan('spawn_agent', '{"message":"x"}', named(1, 0))).toMatchObject({
       error: { code: 'unknown_tool' },
     });
     for (const name of NAMED) {
-      expect(plan(name, ARGUMENTS)).toMatchObject({ error: { code: 'unknown_tool' } });
+      expect(await plan(name, ARGUMENTS)).toMatchObject({ error: { code: 'unknown_tool' } });
     }
   });
 
@@ -92,15 +92,17 @@ describe('the named dialect', () => {
     [1, 1],
     [2, 2],
     [3, 3],
-  ])('inside a sub-agent, with a limit of %i at depth %i, refuses in its own words', (most, depth) => {
+  ])('inside a sub-agent, with a limit of %i at depth %i, refuses in its own words', async (most, depth) => {
     expect(names(named(most, depth))).toEqual(WORK);
     for (const name of NAMED) {
-      expect(plan(name, ARGUMENTS, named(most, depth))).toMatchObject({
+      expect(await plan(name, ARGUMENTS, named(most, depth))).toMatchObject({
         kind: 'refused',
         error: { code: 'limit_depth', message: 'Sub-agents are not enabled in this nested context' },
       });
     }
-    expect(plan('subagent_run', ARGUMENTS, named(most, depth - 1))).toMatchObject({ kind: 'operation' });
+    expect(await plan('subagent_run', ARGUMENTS, named(most, depth - 1))).toMatchObject({
+      kind: 'operation',
+    });
   });
 
   test.each([
@@ -110,8 +112,8 @@ describe('the named dialect', () => {
     '{"name":"explorer","task":"  "}',
     '{"name":"explorer","task":"look","id":"x"}',
     '{"name":',
-  ])('refuses wrong arguments in words: %s', (args) => {
-    expect(plan('subagent_run', args, named(1, 0))).toMatchObject({
+  ])('refuses wrong arguments in words: %s', async (args) => {
+    expect(await plan('subagent_run', args, named(1, 0))).toMatchObject({
       kind: 'refused',
       error: { message: expect.stringMatching(/^failed to parse function arguments: ./) },
     });
@@ -123,31 +125,31 @@ describe('the mailbox dialect', () => {
   const mailbox = (depth = 0, max_depth = 1) =>
     agentIn({ working_directory: '/', dialect: 'mailbox', limits: limited(max_depth) }, depth);
 
-  test('offers its five tools and none of another dialect, unless they are switched off', () => {
+  test('offers its five tools and none of another dialect, unless they are switched off', async () => {
     expect(names(mailbox())).toEqual([...WORK, ...MAILBOX]);
     expect(names(mailbox(), sessionWith({ tools: { subagent_tools: false } }))).toEqual(WORK);
-    expect(plan('spawn_agent', '{"message":"x"}', mailbox())).toMatchObject({
+    expect(await plan('spawn_agent', '{"message":"x"}', mailbox())).toMatchObject({
       error: { code: 'unknown_tool' },
     });
-    expect(plan('subagent_open', '{"goal":"x"}')).toMatchObject({ error: { code: 'unknown_tool' } });
+    expect(await plan('subagent_open', '{"goal":"x"}')).toMatchObject({ error: { code: 'unknown_tool' } });
   });
 
-  test('at the depth limit none are there, and a forced call is refused', () => {
+  test('at the depth limit none are there, and a forced call is refused', async () => {
     expect(names(mailbox(1))).toEqual(WORK);
-    expect(plan('subagent_open', '{"goal":"x"}', mailbox(1))).toMatchObject({
+    expect(await plan('subagent_open', '{"goal":"x"}', mailbox(1))).toMatchObject({
       kind: 'refused',
       error: { code: 'limit_depth', message: 'Agent depth limit reached. Solve the task yourself.' },
     });
-    expect(plan('subagent_open', '{"goal":"x"}', mailbox(1, 2))).toMatchObject({ kind: 'operation' });
+    expect(await plan('subagent_open', '{"goal":"x"}', mailbox(1, 2))).toMatchObject({ kind: 'operation' });
   });
 
-  test('refuses wrong arguments in words, and an image that no model could be shown', () => {
-    expect(plan('subagent_open', '{"goal":"x","colour":"red"}', mailbox())).toMatchObject({
+  test('refuses wrong arguments in words, and an image that no model could be shown', async () => {
+    expect(await plan('subagent_open', '{"goal":"x","colour":"red"}', mailbox())).toMatchObject({
       kind: 'refused',
       error: { message: expect.stringMatching(/^failed to parse function arguments: .*colour/) },
     });
     const image = '{"subagent_id":"x","message":"look","images":["/no/such.png"]}';
-    expect(plan('subagent_reply', image, mailbox())).toMatchObject({
+    expect(await plan('subagent_reply', image, mailbox())).toMatchObject({
       error: { code: 'invalid_arguments', message: expect.stringContaining('/no/such.png') },
     });
   });
@@ -164,19 +166,19 @@ describe('a plan that is wanted before work is handed out', () => {
     ['named', 'subagent_run', '{"name":"explorer","task":"x"}'],
     ['sessions', 'agent_open', '{"prompt":"x"}'],
     ['mailbox', 'subagent_open', '{"goal":"x"}'],
-  ] as const)('has %s refuse %s until there is one', (dialect, tool, args) => {
-    expect(plan(tool, args, due(dialect))).toMatchObject({
+  ] as const)('has %s refuse %s until there is one', async (dialect, tool, args) => {
+    expect(await plan(tool, args, due(dialect))).toMatchObject({
       kind: 'refused',
       error: { code: 'plan_missing', hint: expect.stringContaining('update_plan'), retryable: true },
     });
     const { plan_due: _, ...planned } = due(dialect);
-    expect(plan(tool, args, planned)).toMatchObject({ kind: 'operation' });
+    expect(await plan(tool, args, planned)).toMatchObject({ kind: 'operation' });
   });
 
-  test('refuses nothing else, and nothing where the agent cannot plan', () => {
-    expect(plan('wait', '{"ids":["x"]}', due('collab'))).toMatchObject({ kind: 'operation' });
+  test('refuses nothing else, and nothing where the agent cannot plan', async () => {
+    expect(await plan('wait', '{"ids":["x"]}', due('collab'))).toMatchObject({ kind: 'operation' });
     const unable = sessionWith({ tools: { plan: false } });
-    expect(plan('spawn_agent', '{"message":"x"}', due('collab'), unable)).toMatchObject({
+    expect(await plan('spawn_agent', '{"message":"x"}', due('collab'), unable)).toMatchObject({
       kind: 'operation',
     });
   });
@@ -190,13 +192,13 @@ test('no two dialects have a tool of the same name', () => {
   expect(all.length).toBe(new Set(all).size);
 });
 
-test('the catalog of roles belongs to the dialect whose tools it is one of', () => {
+test('the catalog of roles belongs to the dialect whose tools it is one of', async () => {
   for (const dialect of ['named', 'sessions', 'mailbox'] as const) {
     const agent = agentIn({ working_directory: '/', dialect });
     expect(names(agent)).not.toContain('list_agents');
-    expect(plan('list_agents', '{}', agent)).toMatchObject({ error: { code: 'unknown_tool' } });
+    expect(await plan('list_agents', '{}', agent)).toMatchObject({ error: { code: 'unknown_tool' } });
   }
-  expect(plan('list_agents', '{"agent_type":"worker"}')).toEqual({
+  expect(await plan('list_agents', '{"agent_type":"worker"}')).toEqual({
     kind: 'activity',
     call_id: 'c1',
     name: 'list_agents',
@@ -207,8 +209,8 @@ test('the catalog of roles belongs to the dialect whose tools it is one of', () 
 });
 
 describe('a planned call', () => {
-  test('of a tool for work becomes an activity with time to spare', () => {
-    expect(plan('shell', '{"command": "npm test\\n --watch", "timeout_ms": 5000}')).toEqual({
+  test('of a tool for work becomes an activity with time to spare', async () => {
+    expect(await plan('shell', '{"command": "npm test\\n --watch", "timeout_ms": 5000}')).toEqual({
       kind: 'activity',
       call_id: 'c1',
       name: 'shell',
@@ -216,23 +218,26 @@ describe('a planned call', () => {
       timeout_ms: 30_000,
       summary: 'npm test --watch',
     });
-    expect(plan('read_file', '{"path":"a"}')).toMatchObject({
+    expect(await plan('read_file', '{"path":"a"}')).toMatchObject({
       kind: 'activity',
       effects: 'none',
       summary: 'a',
     });
-    expect(plan('local_shell', '{"command":["ls"]}')).toMatchObject({ kind: 'activity', name: 'shell' });
+    expect(await plan('local_shell', '{"command":["ls"]}')).toMatchObject({
+      kind: 'activity',
+      name: 'shell',
+    });
   });
 
-  test('of a sub-agent tool becomes an operation with its defaults filled in', () => {
-    expect(plan('wait', '{"ids":["worker-1"]}')).toEqual({
+  test('of a sub-agent tool becomes an operation with its defaults filled in', async () => {
+    expect(await plan('wait', '{"ids":["worker-1"]}')).toEqual({
       kind: 'operation',
       call_id: 'c1',
       name: 'wait',
       arguments: { ids: ['worker-1'], mode: 'any' },
       summary: 'worker-1',
     });
-    expect(plan('spawn_agent', '{"message":"look","agent_type":"explorer"}')).toMatchObject({
+    expect(await plan('spawn_agent', '{"message":"look","agent_type":"explorer"}')).toMatchObject({
       summary: 'explorer look',
     });
   });
@@ -253,8 +258,8 @@ describe('a planned call', () => {
     ['list_agents', '{"agent_type":""}'],
     ['list_agents', '{"expanded":"yes"}'],
     ['list_agents', '{"role":"worker"}'],
-  ])('with wrong arguments is refused in words: %s %s', (name, args) => {
-    expect(plan(name, args)).toMatchObject({
+  ])('with wrong arguments is refused in words: %s %s', async (name, args) => {
+    expect(await plan(name, args)).toMatchObject({
       kind: 'refused',
       error: {
         code: 'invalid_arguments',
@@ -266,67 +271,74 @@ describe('a planned call', () => {
   test.each([
     ['spawn_agent', {}],
     ['send_input', { id: 'worker-1' }],
-  ])('of %s with an image that no model takes says where it stands, and what is taken', (name, args) => {
-    for (const image_url of ['ftp://example.com/a.png', 'data:text/html,x', 'a.png', '']) {
-      const items = [
-        { type: 'text', text: 'look' },
-        { type: 'image', image_url },
-      ];
-      expect(plan(name, JSON.stringify({ ...args, items }))).toMatchObject({
-        kind: 'refused',
-        error: {
-          code: 'invalid_arguments',
-          message: `failed to parse function arguments: items.1.image_url: ${NO_IMAGE}`,
-        },
-      });
-    }
-  });
+  ])(
+    'of %s with an image that no model takes says where it stands, and what is taken',
+    async (name, args) => {
+      for (const image_url of ['ftp://example.com/a.png', 'data:text/html,x', 'a.png', '']) {
+        const items = [
+          { type: 'text', text: 'look' },
+          { type: 'image', image_url },
+        ];
+        expect(await plan(name, JSON.stringify({ ...args, items }))).toMatchObject({
+          kind: 'refused',
+          error: {
+            code: 'invalid_arguments',
+            message: `failed to parse function arguments: items.1.image_url: ${NO_IMAGE}`,
+          },
+        });
+      }
+    },
+  );
 
-  test('of an unknown tool is refused with the names that are known', () => {
-    expect(plan('rm_rf', '{}')).toMatchObject({
+  test('of an unknown tool is refused with the names that are known', async () => {
+    expect(await plan('rm_rf', '{}')).toMatchObject({
       kind: 'refused',
       name: 'rm_rf',
       error: { code: 'unknown_tool', hint: `Available: ${[...WORK, ...SUB_AGENTS].join(', ')}.` },
     });
   });
 
-  test('of a tool that is taken away says so', () => {
+  test('of a tool that is taken away says so', async () => {
     const denied = agentIn({ working_directory: '/', tool_policy: { allow: [], deny: ['shell'] } });
     for (const name of ['shell', 'local_shell']) {
-      expect(plan(name, '{"command":"ls"}', denied)).toMatchObject({ error: { code: 'tool_not_allowed' } });
-    }
-    const off = sessionWith({ tools: { subagent_tools: false, plan: false } });
-    for (const name of SUB_AGENTS) {
-      expect(plan(name, '{"message":"x"}', undefined, off)).toMatchObject({
+      expect(await plan(name, '{"command":"ls"}', denied)).toMatchObject({
         error: { code: 'tool_not_allowed' },
       });
     }
-    expect(plan('update_plan', '{}', undefined, off)).toMatchObject({ error: { code: 'tool_not_allowed' } });
+    const off = sessionWith({ tools: { subagent_tools: false, plan: false } });
+    for (const name of SUB_AGENTS) {
+      expect(await plan(name, '{"message":"x"}', undefined, off)).toMatchObject({
+        error: { code: 'tool_not_allowed' },
+      });
+    }
+    expect(await plan('update_plan', '{}', undefined, off)).toMatchObject({
+      error: { code: 'tool_not_allowed' },
+    });
   });
 
-  test('of a sub-agent tool at the depth limit is refused whatever its arguments', () => {
+  test('of a sub-agent tool at the depth limit is refused whatever its arguments', async () => {
     const deep = agentIn({ working_directory: '/', limits: limited(1) }, 1);
     for (const name of SUB_AGENTS) {
-      expect(plan(name, '{"message":"x"}', deep)).toMatchObject({
+      expect(await plan(name, '{"message":"x"}', deep)).toMatchObject({
         kind: 'refused',
         error: { code: 'limit_depth', message: 'Agent depth limit reached. Solve the task yourself.' },
       });
     }
   });
 
-  test('is refused or planned, but never throws, whatever the model writes', () => {
+  test('is refused or planned, but never throws, whatever the model writes', async () => {
     const name = fc.oneof(
       fc.constantFrom(...WORK, ...SUB_AGENTS, 'local_shell', '__proto__', 'constructor'),
       fc.string(),
     );
-    fc.assert(
-      fc.property(name, fc.oneof(fc.string(), fc.json()), (tool, args) => {
-        expect(['activity', 'operation', 'refused']).toContain(plan(tool, args).kind);
+    await fc.assert(
+      fc.asyncProperty(name, fc.oneof(fc.string(), fc.json()), async (tool, args) => {
+        expect(['activity', 'operation', 'refused']).toContain((await plan(tool, args)).kind);
       }),
     );
   });
 
-  test('survives a summary that throws and shows control characters to nobody', () => {
+  test('survives a summary that throws and shows control characters to nobody', async () => {
     const odd = defineTool({
       name: 'odd',
       description: 'Odd.',
@@ -344,8 +356,23 @@ describe('a planned call', () => {
         name: 'odd',
         arguments: JSON.stringify({ text }),
       });
-    expect(call('')).toMatchObject({ kind: 'activity', summary: '' });
-    expect(call('a\u001b[31m\nb')).toMatchObject({ summary: 'a [31m b' });
-    expect(call('x'.repeat(500)).summary).toHaveLength(120);
+    expect(await call('')).toMatchObject({ kind: 'activity', summary: '' });
+    expect(await call('a\u001b[31m\nb')).toMatchObject({ summary: 'a [31m b' });
+    expect((await call('x'.repeat(500))).summary).toHaveLength(120);
+  });
+
+  test('takes nothing from a tool that is not one of Cadre but what it is for', async () => {
+    const tool = defineTool({
+      name: 'own',
+      description: 'Own.',
+      effects: 'none',
+      parameters: z.looseObject({}),
+      commandSession: () => 'junk' as never,
+      run: async () => '',
+    });
+    const call = { call_id: 'c', name: 'own', arguments: '{"items":[null,{"type":"local_image"}]}' };
+    const planned = await planCall(agentIn({ working_directory: '/' }), sessionWith(), [tool], call);
+    expect(planned).toEqual(expect.objectContaining({ kind: 'activity', name: 'own' }));
+    expect(planned).not.toHaveProperty('command_session');
   });
 });

@@ -243,6 +243,64 @@ test('the plan of update_plan travels with the answer', async () => {
   });
 });
 
+test('beside output and success nothing of what a team gives back is taken, well or badly formed', async () => {
+  const result = { output: 'x', success: true, command_session: 'junk', plan: 7, image: { path: 1 } };
+  const more = { handle: 'h_1', needs_approval: {}, approval_missing: true, of_its_own: Symbol('s') };
+  const answer = await custom(toolThat(async () => ({ ...result, ...more }) as unknown as ToolResult));
+  expect(answer).toEqual({ output: 'x', success: true });
+});
+
+test.each([
+  [{}, 'an object without output'],
+  [{ output: 7, success: true }, 'an output that is no text (number)'],
+  [{ output: 'x', success: 'yes' }, 'a success that is neither true nor false (string)'],
+  [undefined, 'undefined'],
+])('for %j in place of a result the model is told what it is', async (result, what) => {
+  const answer = await custom(toolThat(async () => result as unknown as ToolResult));
+  expect(errorOf(answer)).toMatchObject({
+    code: 'tool_failed',
+    message: expect.stringContaining(`custom ended, but gave back ${what} in place of`),
+  });
+});
+
+test('a person is asked nothing malformed, and no rule of a tool that is not one of Cadre', async () => {
+  const need = { kind: 'command', summary: 's', reason: 'r', key: 'k' } as const;
+  const askingFor = (made: object) =>
+    custom(
+      toolThat(async () => {
+        throw new ApprovalNeeded(made as never);
+      }),
+      { session: asking },
+    );
+  for (const wrong of [{ kind: 'deploy' }, { summary: 7 }, { key: null }, { path: 5 }, { rule: 'all' }]) {
+    const answer = await askingFor({ ...need, ...wrong });
+    expect(answer.needs_approval, JSON.stringify(wrong)).toBeUndefined();
+    expect(errorOf(answer).message).toContain(`${Object.keys(wrong)[0]}: `);
+  }
+  const rule = { command: 'rm *' };
+  expect((await askingFor({ ...need, rule, more: 1 })).needs_approval).toEqual({ ...need, key: 'custom k' });
+  // One that came with another copy of Cadre, or says that it did.
+  const said = Object.assign(new Error('x'), { [Symbol.for('cadre.ApprovalNeeded')]: true, need: 7 });
+  const answer = await custom(
+    toolThat(() => Promise.reject(said)),
+    { session: asking },
+  );
+  expect(errorOf(answer).code).toBe('tool_failed');
+});
+
+test('a check of arguments that throws is an answer, and one that waits is waited for', async () => {
+  const checked = (check: () => boolean | Promise<boolean>) =>
+    custom(toolThat(async () => 'ran', { parameters: z.strictObject({}).refine(check) }));
+  const thrown = await checked(() => {
+    throw new Error('in refine');
+  });
+  expect(errorOf(thrown)).toMatchObject({
+    code: 'tool_failed',
+    message: 'The check of the arguments of custom failed: in refine',
+  });
+  expect(await checked(async () => true)).toMatchObject({ output: 'ran', success: true });
+});
+
 test('a long output is cut and stored', async () => {
   const answer = await custom(toolThat(async () => 'line of text\n'.repeat(10_000)));
   expect(answer.output.length).toBeLessThan(41_000);
@@ -275,6 +333,10 @@ test('whatever a tool throws becomes an answer without a stack', async () => {
     retryable: false,
   });
   expect(errorOf(await failing('just text')).message).toBe('custom failed: just text');
+  expect(errorOf(await failing(null)).message).toBe('custom failed: null');
+  expect(errorOf(await failing(Object.create(null))).code).toBe('tool_failed');
+  const odd = Object.assign(new CadreError('tool_failed', 'm'), { code: 'odd', hint: 1n });
+  expect(errorOf(await failing(odd))).toEqual({ code: 'tool_failed', message: 'm', retryable: false });
   expect((await failing(new Error('y'.repeat(1e6)))).output.length).toBeLessThan(5_000);
 });
 

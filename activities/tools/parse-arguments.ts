@@ -1,0 +1,59 @@
+import { type ErrorBody, explain } from '../../protocol/index.ts';
+import type { OfferedTool } from './offered-tool.ts';
+
+/** How long the checks of a schema may take; none of them is more than a look at something. */
+const CHECK_MS = 10_000;
+
+/**
+ * The arguments of a call, checked, with defaults filled in; or the error that the model reads. Schemas of a team may
+ * hold checks that wait for something, or throw, or never end: whatever they do, the call is answered.
+ */
+export async function parseArguments(
+  tool: Pick<OfferedTool, 'name' | 'parameters'>,
+  json: string,
+  limitMs = CHECK_MS,
+): Promise<{ value: unknown } | { error: ErrorBody }> {
+  let raw: unknown;
+  try {
+    raw = json.trim() === '' ? {} : JSON.parse(json);
+  } catch (error) {
+    return { error: invalidArguments((error as Error).message) };
+  }
+  const limit = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => limit.resolve('late'), limitMs);
+  try {
+    const parsed = await Promise.race([tool.parameters.safeParseAsync(raw), limit.promise]);
+    if (parsed === 'late') return { error: brokenCheck(tool.name, `did not end within ${limitMs} ms`) };
+    return parsed.success ? { value: parsed.data } : { error: invalidArguments(explain(parsed.error)) };
+  } catch (error) {
+    return { error: brokenCheck(tool.name, `failed: ${reasonOf(error)}`) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'with something that cannot be shown';
+  }
+}
+
+function invalidArguments(problem: string): ErrorBody {
+  return {
+    code: 'invalid_arguments',
+    message: `failed to parse function arguments: ${problem}`,
+    hint: 'Nothing was done. Call it again with arguments that follow the schema.',
+    retryable: false,
+  };
+}
+
+function brokenCheck(tool: string, what: string): ErrorBody {
+  return {
+    code: 'tool_failed',
+    message: `The check of the arguments of ${tool} ${what}`,
+    hint: 'Nothing was done. It is a fault of the tool, which its author can mend.',
+    retryable: false,
+  };
+}
