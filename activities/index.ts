@@ -115,9 +115,9 @@ export function createActivities(deps: ActivityDeps) {
     },
     searchesWeb,
     planCall: async (agent, session, call) => planCall(agent, session, await toolsOf(session), call),
-    warnings: async (agent, session) => {
+    warnings: async (agent, session, more) => {
       const surplus = deps.mcp === undefined ? [] : surplusTools(agent, session, await toolsOf(session));
-      return deps.mcp?.untold(agent.session_id, session, tooMany(surplus)) ?? [];
+      return deps.mcp?.untold(agent.session_id, session, [...tooMany(surplus), ...more]) ?? [...more];
     },
     store: (text) => storeText(deps.stateDir, text),
   });

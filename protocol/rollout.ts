@@ -210,7 +210,7 @@ export interface ArchiveRequest {
   session_id: z.infer<typeof agentIdSchema>;
   agent_id: z.infer<typeof agentIdSchema>;
   /** Whoever asks for it: what it may write, and where from. */
-  writer: Pick<z.infer<typeof agentSettingsSchema>, 'working_directory' | 'sandbox_mode'>;
+  writer: Pick<z.infer<typeof agentSettingsSchema>, 'working_directory' | 'sandbox_mode' | 'sandbox'>;
   /** A file that does not exist yet, or a folder; default: beside the rollouts. */
   archive_to?: string;
   /** Nothing is written: could it be? */

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { CadreError, MCP_CALL_MS, MCP_START_MS, matchesGlob } from '../../protocol/index.ts';
 import { ApprovalNeeded } from '../tools/approval-needed.ts';
 import { defineTool, type Tool, type ToolContext } from '../tools/define-tool.ts';
-import { resultText } from './result-text.ts';
 import type { McpServer, ServerTool } from './server.ts';
+import { toolResult } from './tool-result.ts';
 
 /** The server checks what is in it, by its own schema. */
 const anyArguments = z.record(z.string(), z.unknown());
@@ -12,8 +12,11 @@ const MOST_BESIDES = 2_000;
 /** Failures of the network before anything was sent. */
 const NOTHING_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
+/** What its tools need of a server. */
+export type ToolServer = Pick<McpServer, 'name' | 'settings' | 'call'>;
+
 /** A tool of a server as an agent uses it. */
-export function mcpTool(server: McpServer, tool: ServerTool): Tool {
+export function mcpTool(server: ToolServer, tool: ServerTool): Tool {
   const { settings } = server;
   const { timeout_ms: timeout = MCP_CALL_MS, start_timeout_ms: startMs = MCP_START_MS } = settings;
   const isListed = (globs: readonly string[] = []) => globs.some((glob) => matchesGlob(tool.own, glob));
@@ -31,7 +34,7 @@ export function mcpTool(server: McpServer, tool: ServerTool): Tool {
       requireApproval(server, tool, args, { isApproved, onlyReads }, context);
       try {
         const result = await server.call(tool.own, args, { signal: context.signal, timeout, onlyReads });
-        return { output: resultText(result), success: result.isError !== true };
+        return await toolResult(result, context);
       } catch (error) {
         context.signal.throwIfAborted();
         throw explained(error, server.name, tool.own, { timeout, onlyReads });
@@ -43,7 +46,7 @@ export function mcpTool(server: McpServer, tool: ServerTool): Tool {
 
 /** A server may do anything, outside the sandbox: a person allows it, call by call or in the configuration. */
 function requireApproval(
-  server: McpServer,
+  server: ToolServer,
   tool: ServerTool,
   args: Record<string, unknown>,
   { isApproved, onlyReads }: { isApproved: boolean; onlyReads: boolean },

@@ -10,7 +10,7 @@ import {
   type SessionSettings,
 } from '../../protocol/index.ts';
 import type { Tool } from '../tools/define-tool.ts';
-import { mcpTool } from './mcp-tool.ts';
+import { mcpTool, type ToolServer } from './mcp-tool.ts';
 import { McpServer, type ServerTool } from './server.ts';
 import { serverOf } from './tool-names.ts';
 
@@ -19,9 +19,11 @@ export interface McpPoolOptions {
   servers?: McpServers | undefined;
   /** All that there is; servers get of it what commands get, and the variables that their settings name. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** So many it keeps (default 64), and more while they are in use. */
+  most?: number;
 }
 
-/** So many differ in sessions that a worker serves side by side; the one used longest ago makes room. */
+/** So many differ in sessions that a worker serves side by side. */
 const MOST_SERVERS = 64;
 const MOST_SESSIONS = 500;
 /** What a session is told of its servers, in all. */
@@ -31,15 +33,14 @@ const MOST_TOLD = 20;
 export class McpPool {
   readonly #own: McpServers | undefined;
   readonly #environment: McpPoolOptions['environment'];
-  readonly #servers = new LRUCache<string, McpServer>({
-    max: MOST_SERVERS,
-    dispose: (server) => void server.close(),
-  });
+  readonly #most: number;
+  readonly #servers = new Map<string, McpServer>();
   readonly #tools = new WeakMap<ServerTool, Tool>();
   readonly #told = new LRUCache<SessionId, Set<string>>({ max: MOST_SESSIONS });
   #isClosed = false;
 
-  constructor({ servers, environment }: McpPoolOptions) {
+  constructor({ servers, environment, most = MOST_SERVERS }: McpPoolOptions) {
+    this.#most = most;
     this.#own = servers;
     this.#environment = environment;
   }
@@ -53,7 +54,7 @@ export class McpPool {
   async offered(session: SessionSettings): Promise<Tool[]> {
     const servers = this.#serversOf(session);
     const listed = await Promise.all(
-      servers.map(async (server) => this.#asTools(server, await server.offered())),
+      servers.map(async (server) => this.#asTools(server, await server.offered(), session)),
     );
     return listed.flat();
   }
@@ -65,7 +66,7 @@ export class McpPool {
    */
   async toolsFor(name: string, session: SessionSettings): Promise<Tool[]> {
     const server = this.#serversOf(session).find((one) => one.name === serverOf(name));
-    return server === undefined ? [] : this.#asTools(server, await server.tools());
+    return server === undefined ? [] : this.#asTools(server, await server.tools(), session);
   }
 
   /** What people of that session are to be told of its servers, and of `more`, each thing once. */
@@ -84,10 +85,27 @@ export class McpPool {
   }
 
   #serversOf(session: SessionSettings): McpServer[] {
+    if (this.#isClosed) return [];
     const all = this.#own ?? session.mcp_servers ?? {};
-    return this.#isClosed
-      ? []
-      : Object.entries(all).map(([name, settings]) => this.#server(name, settings, session));
+    const servers = Object.entries(all).map(([name, settings]) => this.#server(name, settings, session));
+    this.#makeRoom(servers);
+    return servers;
+  }
+
+  /** What is idle longest goes; what is in use, or about to be, stays, however many these are. */
+  #makeRoom(wanted: readonly McpServer[]): void {
+    const surplus = this.#servers.size - this.#most;
+    if (surplus <= 0) return;
+    const idle = [...this.#servers]
+      .flatMap(([key, server]) => {
+        const since = wanted.includes(server) ? undefined : server.idleSince;
+        return since === undefined ? [] : [{ key, server, since }];
+      })
+      .sort((a, b) => a.since - b.since);
+    for (const { key, server } of idle.slice(0, surplus)) {
+      this.#servers.delete(key);
+      void server.close();
+    }
   }
 
   #server(name: string, settings: McpServerSettings, session: SessionSettings): McpServer {
@@ -103,6 +121,13 @@ export class McpPool {
     return server;
   }
 
+  #inUse(name: string, settings: McpServerSettings, session: SessionSettings): McpServer {
+    const server = this.#server(name, settings, session);
+    if (this.#isClosed) void server.close();
+    this.#makeRoom([server]);
+    return server;
+  }
+
   /** One that all sessions share has nothing of any of them. */
   #environmentFor(session: SessionSettings): Record<string, string> {
     if (this.#own === undefined && session.environment !== undefined) return session.environment;
@@ -113,7 +138,13 @@ export class McpPool {
   }
 
   /** The same objects again, so that what is derived from them is, too. */
-  #asTools(server: McpServer, tools: readonly ServerTool[]): Tool[] {
+  #asTools({ name, settings }: McpServer, tools: readonly ServerTool[], session: SessionSettings): Tool[] {
+    const server: ToolServer = {
+      name,
+      settings,
+      // It may have made room since its tools were listed.
+      call: (...call) => this.#inUse(name, settings, session).call(...call),
+    };
     return tools.map((tool) => {
       const made = this.#tools.get(tool) ?? mcpTool(server, tool);
       this.#tools.set(tool, made);

@@ -19,7 +19,7 @@ const part = z.looseObject({
   description: z.string().optional(),
   resource: resource.optional(),
 });
-type Part = z.infer<typeof part>;
+export type Part = z.infer<typeof part>;
 
 /** The answer to a call, of which no more is demanded than is read. */
 export const callResultSchema = z.looseObject({
@@ -29,9 +29,16 @@ export const callResultSchema = z.looseObject({
 });
 export type CallResult = z.infer<typeof callResultSchema>;
 
-/** What the model reads of an answer: texts as they are, what has fields as JSON, and of the rest what it is. */
-export function resultText({ content = [], structuredContent }: CallResult): string {
-  const parts = content.map(partText);
+/**
+ * What the model reads of an answer: texts as they are, what has fields as JSON, and of the rest what it is.
+ *
+ * @param images what is said of them
+ */
+export function resultText(
+  { content = [], structuredContent }: CallResult,
+  images: ReadonlyMap<Part, string>,
+): string {
+  const parts = content.map((one) => partText(one, images.get(one)));
   if (structuredContent !== undefined && !content.some((one) => saysTheSame(one, structuredContent))) {
     parts.push(JSON.stringify(structuredContent));
   }
@@ -39,13 +46,13 @@ export function resultText({ content = [], structuredContent }: CallResult): str
   return text === '' ? '(no content)' : text;
 }
 
-function partText(one: Part): string {
+function partText(one: Part, said = 'not shown'): string {
   switch (one.type) {
     case 'text':
       return one.text ?? '';
     case 'image':
     case 'audio':
-      return `[${one.type}${kindOf(one.mimeType)}, ${bytesOf(one.data)}: not shown]`;
+      return `[${one.type}${kindOf(one.mimeType)}, ${bytesOf(one.data)}: ${said}]`;
     case 'resource':
       return resourceText(one.resource ?? {});
     case 'resource_link': {

@@ -13,6 +13,13 @@ export interface ServerTool extends FittedSchema {
   description: string;
 }
 
+export interface CallOptions {
+  signal: AbortSignal;
+  /** In ms. */
+  timeout: number;
+  onlyReads: boolean;
+}
+
 /** A life that was shorter counts as a failure. */
 const GOOD_MS = 30_000;
 const FIRST_WAIT_MS = 1_000;
@@ -35,6 +42,8 @@ export class McpServer {
   #leftOut: string | undefined;
   #problem: string | undefined;
   #end: string | undefined;
+  #users = 0;
+  #usedAt = performance.now();
   #failures = 0;
   #notBefore = 0;
   /** Aborts when the worker has no more use for it. */
@@ -44,6 +53,11 @@ export class McpServer {
     this.name = name;
     this.settings = settings;
     this.#around = around;
+  }
+
+  /** When it was last used, by the clock of `performance`; undefined while somebody uses it. */
+  get idleSince(): number | undefined {
+    return this.#users > 0 ? undefined : this.#usedAt;
   }
 
   /** What it calls itself, while it is there. */
@@ -62,7 +76,11 @@ export class McpServer {
    * Its tools. The first time this waits for the server; from then on a model call never does: what was lost comes back
    * beside it, and what fails offers nothing meanwhile.
    */
-  async offered(): Promise<readonly ServerTool[]> {
+  offered(): Promise<readonly ServerTool[]> {
+    return this.#using(() => this.#offered());
+  }
+
+  async #offered(): Promise<readonly ServerTool[]> {
     const known = this.#connection;
     if (known?.isOpen) {
       if (known.toolsChanged) await this.#list(known).catch(() => {});
@@ -80,9 +98,11 @@ export class McpServer {
    *
    * @throws CadreError `tool_failed` when it cannot be started
    */
-  async tools(): Promise<readonly ServerTool[]> {
-    await this.#open();
-    return this.#tools;
+  tools(): Promise<readonly ServerTool[]> {
+    return this.#using(async () => {
+      await this.#open();
+      return this.#tools;
+    });
   }
 
   /**
@@ -90,11 +110,11 @@ export class McpServer {
    * @throws CadreError `tool_failed` when nothing was called, `outcome_unknown` when nobody knows; the error of the SDK
    * for what the server refuses
    */
-  async call(
-    tool: string,
-    args: Record<string, unknown>,
-    options: { signal: AbortSignal; timeout: number; onlyReads: boolean },
-  ): Promise<CallResult> {
+  call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<CallResult> {
+    return this.#using(() => this.#call(tool, args, options));
+  }
+
+  async #call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<CallResult> {
     for (let attempt = 1; ; attempt++) {
       const connection = await this.#open();
       try {
@@ -116,6 +136,16 @@ export class McpServer {
   async close(): Promise<void> {
     this.#closed.abort(new Error(STOPPING));
     await Promise.all([this.#opening?.catch(() => {}), this.#connection?.close()]);
+  }
+
+  async #using<T>(use: () => Promise<T>): Promise<T> {
+    this.#users++;
+    try {
+      return await use();
+    } finally {
+      this.#users--;
+      this.#usedAt = performance.now();
+    }
   }
 
   /** The connection that there is, or a new one. */

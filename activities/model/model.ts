@@ -38,8 +38,8 @@ export interface ModelDeps {
   searchesWeb(agent: AgentContext, session: SessionSettings): boolean;
   /** How the workflow runs a call, also one of a tool that was not offered; never throws. */
   planCall(agent: AgentContext, session: SessionSettings, call: ToolCall): PlannedCall | Promise<PlannedCall>;
-  /** What people are to be told of the tools, each thing once. */
-  warnings?(agent: AgentContext, session: SessionSettings): Promise<string[]>;
+  /** What people are to be told of the tools, and `more`: each thing once. */
+  warnings?(agent: AgentContext, session: SessionSettings, more: readonly string[]): Promise<string[]>;
   /** CADRE_HOME: where copies of images are kept; none are kept without it. */
   stateDir?: string;
   /** Keeps what is cut out of an answer. */
@@ -117,7 +117,7 @@ async function answer(
     const { items } = await fitAnswer(summary.items, deps.store);
     return { ...summary, items, calls: [] };
   }
-  const reply = await provider.complete(call, { signal, onDelta });
+  const { without_search: noSearch, ...reply } = await provider.complete(call, { signal, onDelta });
   const { items: made, refused } = await fitAnswer(reply.items, deps.store);
   deps.conversations.append(pointer.agent_id, made);
   const planned = (call: ToolCall): PlannedCall | Promise<PlannedCall> => {
@@ -125,7 +125,7 @@ async function answer(
     if (error !== undefined) return refusedCall(call, error);
     return final ? tooLate(call) : deps.planCall(agent, session, call);
   };
-  const warnings = (await deps.warnings?.(agent, session)) ?? [];
+  const warnings = (await deps.warnings?.(agent, session, noSearch ? [searchless(agent)] : [])) ?? [];
   return {
     ...reply,
     items: made,
@@ -133,6 +133,10 @@ async function answer(
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(isFull(agent, session, reply.usage) ? { nearly_full: true } : {}),
   };
+}
+
+function searchless({ settings: { provider, model } }: AgentContext): string {
+  return `tools.web_search is on, but ${model} of the model provider ${provider} goes without it: its Chat Completions have no search. Where it speaks Responses, too: wire_api = "responses" under [model_providers.${provider}].`;
 }
 
 /** What the call took is what the conversation is by now, but for what the tools are about to add. */

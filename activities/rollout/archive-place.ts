@@ -73,11 +73,12 @@ export async function prepareFolder(path: string): Promise<void> {
 
 function requireWritable(
   folder: string,
-  { sandbox_mode: mode, working_directory }: Writer,
+  { sandbox_mode: mode, working_directory, sandbox }: Writer,
   stateDir: string,
 ): void {
   if (mode === 'danger-full-access') return;
-  if (mode === 'workspace-write' && writablePlaces(working_directory, stateDir).has(folder)) return;
+  const places = () => writablePlaces(working_directory, stateDir, sandbox?.writable_roots);
+  if (mode === 'workspace-write' && places().has(folder)) return;
   throw new CadreError(
     'not_permitted',
     `archive_to is in ${folder}, which the sandbox (${mode}) does not let you write to.`,
@@ -85,7 +86,7 @@ function requireWritable(
       hint:
         mode === 'read-only'
           ? 'Leave archive_to out.'
-          : 'Name a place below your working directory, or leave it out.',
+          : 'Name a place below your working directory or another writable root, or leave it out.',
     },
   );
 }

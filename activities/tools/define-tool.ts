@@ -17,6 +17,8 @@ export interface ToolContext {
   approvalRules?: readonly ApprovalRule[];
   /** Nobody can be asked for an approval. */
   nonInteractive: boolean;
+  /** The session lets models see image files (`tools.view_image`). */
+  seesImages: boolean;
   /** Folder for stored outputs (CADRE_HOME). */
   stateDir: string;
   /** The conversation of an agent; a tool has to see to it that it is one of the same session. */

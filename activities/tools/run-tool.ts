@@ -196,6 +196,7 @@ function contextOf(
     approved,
     approvalRules: session.approval_rules ?? [],
     nonInteractive: session.non_interactive,
+    seesImages: session.tools.view_image,
     stateDir: deps.stateDir,
     readTranscript: deps.readTranscript,
     commands: deps.commands,

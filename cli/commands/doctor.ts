@@ -118,7 +118,16 @@ function modelOf(invocation: Invocation, { config }: LoadedConfig): () => Promis
     }
     requireKey(provider, invocation.environment);
     const name = await chooseModel(config, provider, modelLister(invocation.environment));
-    return { what: 'model', state: 'ok', detail: `${name} from ${provider.name}` };
+    const detail = `${name} from ${provider.name}`;
+    if (config.tools.web_search && config.model_providers[provider.name]?.wire_api === 'chat') {
+      return {
+        what: 'model',
+        state: 'warn',
+        detail: `${detail}; tools.web_search is on, but Chat Completions have no search`,
+        hint: `Set wire_api = "responses" under [model_providers.${provider.name}] if it speaks that, or tools.web_search = false.`,
+      };
+    }
+    return { what: 'model', state: 'ok', detail };
   };
 }
 

@@ -4,7 +4,7 @@ import type { AgentView, Approval } from '../../protocol/index.ts';
 import { summaryOf } from '../follow/report.ts';
 import type { Answer, Call } from './define-mcp-tool.ts';
 import type { OwnSession } from './own-sessions.ts';
-import { question, type RunProgress } from './questions.ts';
+import { type FollowProgress, question } from './questions.ts';
 import { SessionWatch } from './watch-session.ts';
 
 /** Why following a run ends: with the session, or before it. */
@@ -22,7 +22,7 @@ export async function followRun(
   { on_approval: onApproval }: RunWishes,
   call: Call,
   session: OwnSession,
-  run: RunProgress,
+  run: FollowProgress,
 ): Promise<Answer | InputRequiredResult> {
   const { canAsk, progress, request, output } = call;
   const { id, place } = session;
@@ -80,7 +80,7 @@ export async function followRun(
 
 function left(
   { id }: OwnSession,
-  { startedAt }: RunProgress,
+  { startedAt }: FollowProgress,
   agents: readonly AgentView[],
   outcome: Exclude<Outcome, { kind: 'ended' }>,
 ): Record<string, unknown> {

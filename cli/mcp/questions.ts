@@ -12,8 +12,8 @@ import {
 import type { Call } from './define-mcp-tool.ts';
 import type { OwnSession } from './own-sessions.ts';
 
-/** How far a run is that is followed. */
-export interface RunProgress {
+/** How far a call is that follows a run, or waits. */
+export interface FollowProgress {
   /** Epoch ms. */
   startedAt: number;
   /** Epoch ms at which the call is to return. */
@@ -35,7 +35,7 @@ const stateSchema = z.strictObject({
   until: z.number().optional(),
   dismissed: z.array(z.string()),
 });
-export interface RunState extends z.output<typeof stateSchema> {
+export interface FollowState extends z.output<typeof stateSchema> {
   session: SessionId;
 }
 
@@ -50,9 +50,13 @@ const answerSchema = z.object({
 });
 
 /** Has the client put an approval to the person behind it; the call then begins again, with the answer. */
-export function question(session: SessionId, approval: Approval, progress: RunProgress): InputRequiredResult {
+export function question(
+  session: SessionId,
+  approval: Approval,
+  progress: FollowProgress,
+): InputRequiredResult {
   const { approval_id, asking_id, role, tool, summary, reason } = approval;
-  const state: RunState = {
+  const state: FollowState = {
     session,
     approval: approval_id,
     started_at: progress.startedAt,
@@ -72,7 +76,7 @@ export function question(session: SessionId, approval: Approval, progress: RunPr
 }
 
 /** Where a call goes on after a question; undefined for one that begins. */
-export function runState({ request }: Call): RunState | undefined {
+export function followState({ request }: Call): FollowState | undefined {
   const sent = request.requestState();
   if (sent === undefined) return undefined;
   try {
@@ -85,7 +89,11 @@ export function runState({ request }: Call): RunState | undefined {
 }
 
 /** Passes on what the person has answered. One who turns the question away leaves it to others. */
-export async function answered(call: Call, { place, id }: OwnSession, state: RunState): Promise<RunProgress> {
+export async function answered(
+  call: Call,
+  { place, id }: OwnSession,
+  state: FollowState,
+): Promise<FollowProgress> {
   const decision = decisionIn(call);
   const dismissed = decision === undefined ? [...state.dismissed, state.approval] : state.dismissed;
   if (decision !== undefined) {

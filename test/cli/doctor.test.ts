@@ -139,3 +139,16 @@ test('each server of tools is tried: what it offers, or why it does not', async 
     hint: 'Its settings: [mcp_servers.bad].',
   });
 });
+
+test.each([
+  ['chat', 'warn', /small from local; tools\.web_search is on, but Chat Completions have no search/],
+  ['responses', 'ok', /^small from local$/],
+])('a search that the model cannot have is a finding: wire_api %s, %s', async (wire, state, detail) => {
+  const { cadre } = commandLine({
+    '.cadre/config.toml': `model = "small"\nmodel_provider = "local"\n[tools]\nweb_search = true\n[model_providers.local]\nbase_url = "http://127.0.0.1:9/v1"\nwire_api = "${wire}"\nmodels = ["small"]\n`,
+  });
+  expect(findingOf(await cadre(['doctor', '--json']), 'model')).toMatchObject({
+    state,
+    detail: expect.stringMatching(detail),
+  });
+});

@@ -29,7 +29,7 @@ const outputsOf = ({ items }: SeenRequest): string[] =>
   items.flatMap((item) => (item.type === 'tool_output' ? [item.output] : []));
 
 /** A model that speaks these lines. */
-async function modelWith(lines: ((request: SeenRequest) => Answer)[]) {
+async function modelWith(lines: ((request: SeenRequest) => Answer | Promise<Answer>)[]) {
   const server = await startModelServer((request) => {
     const line = lines[request.answers];
     if (line === undefined) throw new Error(`no line ${request.answers}`);
@@ -42,9 +42,9 @@ async function modelWith(lines: ((request: SeenRequest) => Answer)[]) {
   return { server, options };
 }
 
-async function worker(name: string): Promise<Running> {
-  const running = home.start(['worker', '--queue', 'pair'], { env: { WORKER: name } });
-  await running.says(/Working for the queue pair/);
+async function worker(name: string, queue = 'pair', ...more: string[]): Promise<Running> {
+  const running = home.start(['worker', '--queue', queue, ...more], { env: { WORKER: name } });
+  await running.says(new RegExp(`Working for the queue ${queue}`));
   return running;
 }
 
@@ -81,4 +81,36 @@ test('of two workers on a queue, the one that holds a session gets what is typed
   const left = holder === 'one' ? 'two' : 'one';
   workers[left]?.child.kill('SIGTERM');
   await workers[left]?.ended;
+});
+
+test('a worker that is told to stop takes the command along that waits in a session, and the model is told when it types to it', async () => {
+  const first = await worker('first', 'leaving', '--grace', '2');
+  const cwd = home.newFolder('leaving');
+  const seconds = uniqueSeconds();
+  let second: Promise<Running> | undefined;
+  let left: number[] = [];
+  const { server, options } = await modelWith([
+    () => exec(`sleep ${seconds} & cat >> typed.log`),
+    // Asked by the first worker, which is not done before this call is given up, and then by the second.
+    async (request) => {
+      second ??= worker('second', 'leaving', '--grace', '2');
+      await second;
+      first.child.kill('SIGTERM');
+      expect((await first.ended).code).toBe(0);
+      left = processesWith(seconds);
+      return write(request, 'is anybody there?\n');
+    },
+    () => ({ text: 'told' }),
+  ]);
+  const run = home.start(['run', 'type', '--queue', 'leaving', '--json', ...options], { cwd });
+  const { stdout, stderr } = await run.ended;
+  expect(JSON.parse(stdout), stderr).toMatchObject({ status: 'completed', output: 'told' });
+  expect(left).toEqual([]);
+  const outputs = outputsOf(server.requests.at(-1) as SeenRequest);
+  expect(outputs[0]).toMatch(/session_id \d+/);
+  expect(JSON.parse(outputs[1] ?? '')).toMatchObject({ error: { code: 'command_session_not_found' } });
+  expect(readFileSync(join(cwd, 'typed.log'), 'utf8')).toBe('');
+  await server.close();
+  (await second)?.child.kill('SIGTERM');
+  await (await second)?.ended;
 });

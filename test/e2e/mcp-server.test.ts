@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClientOptions } from '@modelcontextprotocol/client';
+import type { ClientOptions, ElicitResult } from '@modelcontextprotocol/client';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { mcpConnections } from '../support/mcp-connections.ts';
 import { CadreHome, playing } from './cadre-home.ts';
@@ -250,6 +250,26 @@ describe('approvals', () => {
       expect(questions).toEqual([expect.stringMatching(/^a\w+ \(default, shell\) asks to: .*touch made/)]);
       expect(fields).toMatchObject({ status: 'completed', output: expect.stringContaining(said) });
       expect(existsSync(join(cwd, 'made'))).toBe(said === 'made');
+    });
+
+    test('is asked in the middle of a wait, too, and once where the question is turned away', async () => {
+      const cwd = home.newFolder('asked-in-wait');
+      const mcp = await connect({ cwd, client: { capabilities: { elicitation: {} }, ...options } });
+      const questions: string[] = [];
+      let answer: ElicitResult = { action: 'cancel' };
+      mcp.client.setRequestHandler('elicitation/create', async ({ params }) => {
+        questions.push(params.message);
+        return answer;
+      });
+      const { id } = await mcp.call('cadre_run', { ...asking, detach: true });
+      const left = await mcp.call('cadre_wait', { ids: [id] });
+      expect(left.fields).toMatchObject({ status: {}, approvals: [{ approval_id: `${id}#p1` }] });
+      expect(questions).toEqual([expect.stringMatching(/^a\w+ \(default, shell\) asks to: .*touch made/)]);
+      answer = { action: 'accept', content: { decision: 'approve' } };
+      const { fields } = await mcp.call('cadre_wait', { ids: [id], on_approval: 'wait' });
+      expect(fields).toMatchObject({ status: { [id]: { completed: expect.stringContaining('made') } } });
+      expect(questions).toHaveLength(2);
+      expect(existsSync(join(cwd, 'made'))).toBe(true);
     });
 
     test('gets the question back where the person turns it away', async () => {

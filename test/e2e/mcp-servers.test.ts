@@ -282,3 +282,25 @@ test('on a queue the servers are those of its workers, not what a client has con
   worker.child.kill('SIGTERM');
   await worker.ended;
 });
+
+test.each(['responses', 'chat'])('the image of a server is shown to the model (%s)', async (wire) => {
+  const folder = home.newFolder(`image-${wire}`);
+  configure(
+    `model_provider = "local"\n${stdio('all', [EVERYTHING, 'stdio'])}
+[model_providers.local]\nbase_url = "${model.url}"\nwire_api = "${wire}"\nmodels = ["small"]\n`,
+  );
+  play = inTurn([call('mcp__all__get-tiny-image', {}), { text: 'seen' }]);
+  const { session_id: id } = await home.json<Run>(['run', 'look'], options(folder));
+  const body = JSON.stringify(model.requests.at(-1)?.body);
+  expect(body).toMatch(/data:image\/png;base64,iVBORw0KGgoAAAANSUhEUgAAABQAAAAUCAY/);
+  expect(body).toMatch(/\[image image\/png, \d+ bytes: shown with this output\]/);
+  const { items } = await home.json<{ items: Item[] }>(['items', id], options(folder));
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      type: 'tool_output',
+      image: { path: expect.any(String), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    }),
+  );
+  // The picture itself is not in the conversation.
+  expect(JSON.stringify(items)).not.toContain('iVBORw0KGgo');
+});

@@ -178,3 +178,42 @@ test('a role of a repository is bounded by that of Cadre whose place it takes, u
   expect((await run()).agents).toMatchObject([{ role: 'review', sandbox_mode: 'workspace-write' }]);
   expect(model.requests.at(-1)?.tools).toContain('shell');
 });
+
+test('on a queue neither the settings of a repository loosen anything that whoever starts the session does not trust, nor its roles what the workers do not', async () => {
+  const client = new CadreHome();
+  const worker = home.start(['worker', '--queue', 'trusting'], person());
+  try {
+    await worker.says(/Working for the queue trusting/);
+    const queue = ['--queue', 'trusting', '--address', await address()];
+    const run = (...args: string[]) =>
+      client.json<{ agents: { sandbox_mode: string }[] }>(['run', 'go', ...queue, ...args], {
+        ...person(),
+        cwd: repository,
+      });
+    rmSync(escaped, { force: true });
+    writeFileSync(
+      join(repository, '.cadre/config.toml'),
+      'model = "small"\nsandbox_mode = "danger-full-access"\n',
+    );
+    writeFileSync(join(repository, '.cadre/agents/review.md'), '---\ndescription: wide\n---\nYou review.\n');
+
+    // What the workers trust is no leave for whoever starts.
+    await home.run(['trust'], { cwd: repository });
+    expect((await run()).agents).toMatchObject([{ sandbox_mode: 'workspace-write' }]);
+    expect(existsSync(escaped)).toBe(false);
+    expect((await run('--agent', 'review')).agents).toMatchObject([{ sandbox_mode: 'workspace-write' }]);
+
+    // And what whoever starts trusts is none for the workers: they read the roles.
+    await home.run(['trust', '--revoke'], { cwd: repository });
+    await client.run(['trust'], { cwd: repository });
+    expect((await run('--agent', 'review')).agents).toMatchObject([
+      { role: 'review', sandbox_mode: 'read-only' },
+    ]);
+    expect(model.requests.at(-1)?.tools).not.toContain('shell');
+    expect(existsSync(escaped)).toBe(false);
+  } finally {
+    worker.child.kill('SIGTERM');
+    await worker.ended;
+    await client.remove();
+  }
+});

@@ -5,8 +5,10 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Agent, CadreClient } from '../../client/index.ts';
 import { findProgram } from '../../server/find.ts';
 import { cacheDir, ensureServer } from '../../server/index.ts';
+import { type Answer, startModelServer } from '../support/model-server.ts';
 import { CadreHome, playing, type Running, SCRIPTS } from './cadre-home.ts';
 import { fails } from './failures.ts';
+import { call } from './played-model.ts';
 
 vi.setConfig({ testTimeout: 400_000 });
 
@@ -41,8 +43,8 @@ async function drained({ child, ended }: Running): Promise<void> {
 }
 
 /** As an operator does it, once workers of that build have come. */
-async function makeCurrent(build: string): Promise<void> {
-  const version = ['--deployment-name', 'team', '--build-id', build, '--yes'];
+async function makeCurrent(build: string, deployment = 'team'): Promise<void> {
+  const version = ['--deployment-name', deployment, '--build-id', build, '--yes'];
   const set = () =>
     run(temporal, ['worker', 'deployment', 'set-current-version', ...version, '--address', address]).then(
       () => 'set',
@@ -172,4 +174,48 @@ test('a queue whose workers are all of builds that are not current is told as su
   expect(await client.idleBuild('late')).toBeUndefined();
   expect((await agent.describe()).build).toEqual({ deployment: 'late', build: '7' });
   await drained(running);
+});
+
+test('a command that goes on is typed to where it is held, also with several workers of a build', async () => {
+  const lines: ((outputs: readonly string[]) => Answer)[] = [
+    () => call('exec_command', { cmd: 'echo holder=$WORKER; cat', tty: true, yield_time_ms: 1_000 }),
+    ...Array.from({ length: 5 }, (_, i) => ([first = '']: readonly string[]) => {
+      const session_id = Number(/session_id (\d+)/.exec(first)?.[1]);
+      return call('write_stdin', { session_id, chars: `line ${i}\n`, yield_time_ms: 1_000 });
+    }),
+    () => ({ text: 'typed' }),
+  ];
+  const model = await startModelServer(
+    ({ answers, outputs }) => lines[answers]?.(outputs) ?? { text: 'too many' },
+  );
+  const version = ['--deployment', 'typing', '--build-id', '1'];
+  const workers = ['one', 'two'].map((WORKER) =>
+    home.start(['worker', '--queue', 'typing', ...version], { env: { WORKER } }),
+  );
+  try {
+    for (const running of workers) await running.says(/Working for the queue typing/);
+    await makeCurrent('1', 'typing');
+    const agent = await client.start({
+      task: 'type',
+      queue: 'typing',
+      settings: {
+        model: 'test-model',
+        provider: 'local',
+        working_directory: home.newFolder('typing'),
+        sandbox_mode: 'danger-full-access',
+      },
+      session: { model_providers: { local: { base_url: model.url } } },
+    });
+    expect(await answerOf(agent, 1)).toBe('typed');
+    expect((await agent.describe()).build).toEqual({ deployment: 'typing', build: '1' });
+    const outputs = (model.requests.at(-1)?.items ?? []).flatMap((item) =>
+      item.type === 'tool_output' ? [item.output] : [],
+    );
+    expect(outputs[0]).toMatch(/holder=(one|two)/);
+    for (let i = 0; i < 5; i++) expect(outputs[i + 1]).toContain(`line ${i}`);
+    await agent.close();
+    for (const running of workers) await drained(running);
+  } finally {
+    await model.close();
+  }
 });

@@ -123,6 +123,35 @@ describe.concurrent('a conversation that nearly fills the window of its model', 
     expect(heard(shown).join()).toContain('paint '.repeat(500));
   });
 
+  test('keeps which commands go on, and not those that have ended', async () => {
+    const held = [
+      { id: 7, open: true },
+      { id: 8, open: true },
+      { id: 7, open: false },
+    ];
+    const session = await worker().start({
+      tools: {
+        ...look,
+        act: ({ args }) => ({
+          output: 'goes on',
+          success: true,
+          command_session: held[Number(args.n)] as (typeof held)[number],
+        }),
+      },
+      script: (seen) => {
+        if (seen.summary) return say('forgot about it');
+        if (seen.step < held.length) return call('act', { n: seen.step });
+        if (seen.step < 15) return { ...call('look', { n: seen.step }), full: seen.step === 14 };
+        return say('done');
+      },
+    });
+    await session.untilFinal();
+    const [summary = ''] = summaries(session.asked().at(-1)?.items ?? []);
+    const [, told = ''] = summary.split('Commands that go on (write_stdin):\n');
+    expect(told.split('\n')[0]).toMatch(/^- session_id 8:/);
+    expect(summary).not.toContain('session_id 7');
+  });
+
   test('stays as it is, with a warning, where the summary cannot be had', async () => {
     const refused: Say = { fail: { code: 'model_refused', message: 'no summaries here' } };
     const script = looking(6, () => say('done'));

@@ -213,6 +213,28 @@ describe.concurrent('subagent_end', () => {
     expect(ends[6].archived_path).toBe(join(folder, 'default-2.jsonl'));
   });
 
+  test('archives to a further writable root of its session, too', async () => {
+    const rollouts = new Rollouts({ stateDir: await mkdtemp(join(home, 'state-')) });
+    // Not below /tmp, which may be written to anyway.
+    const folder = await mkdtemp('/var/tmp/cadre-mail-');
+    try {
+      const session = await worker().start({
+        rollouts,
+        sandbox: { writable_roots: [folder] },
+        script: lines({
+          root: [open('a'), end({ archive_to: join(folder, 'kept.jsonl') }), say('ok')],
+          '*': [say('yes')],
+        }),
+      });
+      await session.untilFinal();
+      expect(lastOutput(await session.items(), 'subagent_end')).toMatchObject({
+        archived_path: join(folder, 'kept.jsonl'),
+      });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   test('by hand answers the same, and of a session that leaves nothing archives nothing', async () => {
     const session = await worker().start({ script: lines({ root: [open(), say('ok')] }) });
     await session.untilFinal();

@@ -38,6 +38,7 @@ export interface StartOptions {
   search_attributes?: string[];
   session?: Partial<SessionSettings>;
   limits?: Partial<Limits>;
+  sandbox?: { writable_roots: string[] };
 }
 
 export interface WorkerChoices {
@@ -127,6 +128,7 @@ export class ScriptedWorker {
         provider: 'script',
         working_directory: '/tmp',
         limits: options.limits ?? {},
+        sandbox: options.sandbox,
         model_retry_ms: 2_000,
       }),
       session: sessionSettingsSchema.parse(options.session ?? {}),

@@ -29,11 +29,11 @@ export interface EndResult {
 export async function end(agent: AgentState, request: EndRequest): Promise<EndResult> {
   const { callId, persist, archiveTo } = request;
   const id = await ownSubAgent(agent, request.id);
-  const { working_directory, sandbox_mode } = agent.settings;
+  const { working_directory, sandbox_mode, sandbox } = agent.settings;
   const asked = {
     session_id: agent.identity.session_id,
     agent_id: id,
-    writer: { working_directory, sandbox_mode },
+    writer: { working_directory, sandbox_mode, ...(sandbox === undefined ? {} : { sandbox }) },
     ...(archiveTo === undefined ? {} : { archive_to: archiveTo }),
   };
   if (persist && archiveTo !== undefined) {

@@ -35,7 +35,7 @@ export const completeByChat: Wire = async (client, call, options) => {
   signal.throwIfAborted();
   if (finish === undefined) throw new BrokenAnswer(!seen);
   if (finish === 'length' || finish === 'content_filter') throw new CutAnswer(finish, answer.text);
-  return { items: answer.items, usage };
+  return { items: answer.items, usage, ...(call.web_search ? { without_search: true } : {}) };
 };
 
 async function requestBody(

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import type { ImageFile } from '../../../protocol/index.ts';
 import { handleName, handlePath } from '../../../rollout/handle-files.ts';
 import { storeOutput } from '../../handles/handle-store.ts';
 
@@ -20,6 +21,8 @@ export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
 
 /** What tells the type of an image stands in its first bytes. */
 const MARK_BYTES = 12;
+const TOO_LARGE = `it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`;
+const NO_IMAGE = 'it is not a PNG, JPEG, GIF or WebP image';
 const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'it does not exist',
@@ -70,6 +73,23 @@ export async function keepImage(path: string, stateDir: string): Promise<{ sha25
   const found = await readImage(path);
   await keep(found, stateDir);
   return { sha256: found.sha256 };
+}
+
+/**
+ * Keeps an image that there is no file of: its copy is the file.
+ *
+ * @throws Error that says what keeps it from being shown to a model
+ */
+export async function keepImageData(base64: string, stateDir: string): Promise<ImageFile> {
+  // Of what is much too large nothing is decoded.
+  if (base64.length > 2 * IMAGE_BYTES_MAX) throw new Unfit(TOO_LARGE);
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length > IMAGE_BYTES_MAX) throw new Unfit(TOO_LARGE);
+  if (imageType(bytes) === undefined) throw new Unfit(NO_IMAGE);
+  const handle = await storeOutput(stateDir, { bytes }).catch((error: unknown) => {
+    throw new Error(`it could not be kept (${errorCode(error)})`, { cause: error });
+  });
+  return { path: handlePath(stateDir, handle) as string, sha256: digestOf(bytes) };
 }
 
 /** Without room for a copy it is shown from its file. */
@@ -125,9 +145,13 @@ function opened(path: string): { file: number; type: string } {
     return openImage(path);
   } catch (error) {
     if (error instanceof Unfit) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = errorCode(error);
     throw new Error(UNREADABLE[code] ?? `it cannot be read (${code})`, { cause: error });
   }
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
 function openImage(path: string): { file: number; type: string } {
@@ -138,7 +162,7 @@ function openImage(path: string): { file: number; type: string } {
     // The path may lead elsewhere by now.
     requireFit(fstatSync(file));
     const type = imageType(beginningOf(file));
-    if (type === undefined) throw new Unfit('it is not a PNG, JPEG, GIF or WebP image');
+    if (type === undefined) throw new Unfit(NO_IMAGE);
     return { file, type };
   } catch (error) {
     closeSync(file);
@@ -149,9 +173,7 @@ function openImage(path: string): { file: number; type: string } {
 function requireFit(stats: Stats): void {
   if (stats.isDirectory()) throw new Unfit('it is a folder');
   if (!stats.isFile()) throw new Unfit('it is not a file');
-  if (stats.size > IMAGE_BYTES_MAX) {
-    throw new Unfit(`it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`);
-  }
+  if (stats.size > IMAGE_BYTES_MAX) throw new Unfit(TOO_LARGE);
 }
 
 function beginningOf(file: number): Buffer {

@@ -34,6 +34,8 @@ export interface ModelCall extends ImagePlace {
 export interface ModelReply {
   items: Item[];
   usage: Usage;
+  /** It was to search the web by its provider's own tool, and this format has none. */
+  without_search?: true;
 }
 
 export interface CallOptions {

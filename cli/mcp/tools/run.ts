@@ -6,7 +6,7 @@ import { checkedText } from '../../read-text.ts';
 import { type Call, defineMcpTool } from '../define-mcp-tool.ts';
 import { followRun } from '../follow-run.ts';
 import type { OwnSession } from '../own-sessions.ts';
-import { answered, runState } from '../questions.ts';
+import { answered, followState } from '../questions.ts';
 import { approval, errorBody, notices, onApproval, seconds, status, usage } from '../schemas.ts';
 
 const toggles = Object.keys(toolTogglesSchema.shape).map((name) => [name, z.boolean().optional()] as const);
@@ -79,7 +79,7 @@ The session is durable: cancelling this call or leaving it by timeout_seconds do
   output,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   async run(args, call) {
-    const state = runState(call);
+    const state = followState(call);
     if (state !== undefined) {
       const session = await call.sessions.find(state.session);
       return followRun(args, call, session, await answered(call, session, state));

@@ -1,10 +1,12 @@
+import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { isMissing } from '../../../client/is-missing.ts';
 import { type AgentId, type Approval, type SessionId, sessionOf } from '../../../protocol/index.ts';
 import { atAgents } from '../../at-workplace.ts';
 import { type Final, statusesOf, waitForAgents } from '../../wait-for-agents.ts';
 import type { Workplace } from '../../workplace.ts';
-import { type Answer, defineMcpTool } from '../define-mcp-tool.ts';
+import { type Answer, type Call, defineMcpTool } from '../define-mcp-tool.ts';
+import { answered, type FollowProgress, followState, question } from '../questions.ts';
 import { approval, notices, onApproval, reference, seconds } from '../schemas.ts';
 import { SessionWatch } from '../watch-session.ts';
 
@@ -35,10 +37,12 @@ export const waitTool = defineMcpTool({
     notices,
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  run({ ids: references, all, timeout_seconds: seconds, on_approval: onApproval }, call) {
-    const { invocation, progress, request, sessions } = call;
+  async run({ ids: references, all, timeout_seconds: seconds, on_approval: onApproval }, call) {
+    const { canAsk, invocation, progress, request, sessions } = call;
+    const wait = await waitProgress(call, seconds);
+    const isUndecided = ({ approval_id }: Approval): boolean => !wait.dismissed.includes(approval_id);
     const final: Final = new Map();
-    const waitFor = async (place: Workplace, named: AgentId[]): Promise<Answer> => {
+    const waitFor = async (place: Workplace, named: AgentId[]): Promise<Answer | InputRequiredResult> => {
       const ids = [...new Set(named)];
       const asked = [...final.keys(), ...ids];
       const stop = new AbortController();
@@ -48,19 +52,23 @@ export const waitTool = defineMcpTool({
       let pending: readonly Approval[] = [];
       const watches = [...new Set(ids.map(sessionOf))].map((session) => {
         const onApprovals = (approvals: readonly Approval[]): void => {
-          if (onApproval === 'wait') return;
+          const isAsked = canAsk && approvals.some(isUndecided);
+          if (stop.signal.aborted || !(isAsked || onApproval === 'return')) return;
           pending = approvals;
           stop.abort('approval');
         };
         return new SessionWatch(place, { session, progress, fresh: false, onApprovals });
       });
       try {
-        const timeout = seconds === undefined ? call.timeout : seconds * 1_000;
+        const timeout = wait.until === undefined ? undefined : Math.max(1, wait.until - Date.now());
         // One that is unknown is named in the answer, beside the others.
         const prepare = (session: SessionId): Promise<void> =>
           sessions.takeUp(place, session).catch(unlessMissing);
         const { timedOut } = await waitForAgents(place, { ids, all, timeout, prepare, stop }, final);
         const status = statusesOf(asked, final);
+        const isOver = all ? asked.every((id) => final.has(id)) : final.size > 0;
+        const open = canAsk && !isOver ? pending.find(isUndecided) : undefined;
+        if (open !== undefined) return question(sessionOf(open.asking_id), open, wait);
         const approvals = stop.signal.reason === 'approval' ? { approvals: pending } : {};
         return { fields: { status, timed_out: timedOut, ...approvals } };
       } finally {
@@ -71,6 +79,16 @@ export const waitTool = defineMcpTool({
     return atAgents(invocation, references, waitFor, (unknown) => final.set(unknown, 'not_found'));
   },
 });
+
+/** Of a wait that begins, or of one that goes on after a question. */
+async function waitProgress(call: Call, seconds: number | undefined): Promise<FollowProgress> {
+  const state = followState(call);
+  if (state !== undefined) return answered(call, await call.sessions.find(state.session), state);
+  const startedAt = Date.now();
+  const timeout = seconds === undefined ? call.timeout : seconds * 1_000;
+  const until = timeout === undefined ? undefined : startedAt + timeout;
+  return { startedAt, until, dismissed: [], fresh: false };
+}
 
 function unlessMissing(error: unknown): void {
   if (!isMissing(error)) throw error;

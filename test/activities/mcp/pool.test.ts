@@ -202,7 +202,7 @@ test('an answer of many kinds is text, with the rest named', async () => {
     success: false,
     output: [
       'some text',
-      '[image image/png, 3 bytes: not shown]',
+      '[image image/png, 3 bytes: not shown: it is not a PNG, JPEG, GIF or WebP image]',
       '[resource memo://a text/plain]',
       'in it',
       '[resource memo://b, 6 bytes: not shown]',

@@ -19,8 +19,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-const place = (asked: string, mode: Mode = 'workspace-write') =>
-  namedPlace(asked, AGENT, { sandbox_mode: mode, working_directory: work }, join(work, 'state'));
+const place = (asked: string, mode: Mode = 'workspace-write', writable_roots?: string[]) => {
+  const sandbox = writable_roots === undefined ? {} : { sandbox: { writable_roots, network: false } };
+  return namedPlace(
+    asked,
+    AGENT,
+    { sandbox_mode: mode, working_directory: work, ...sandbox },
+    join(work, 'state'),
+  );
+};
 
 test('a file is named relative to the working directory, and a folder takes one named for the agent', async () => {
   expect((await place('kept.jsonl')).path).toBe(join(work, 'kept.jsonl'));
@@ -36,6 +43,14 @@ test.each([
   ['in /tmp, for one that only reads', '/tmp/x', 'read-only'],
 ] as const)('refuses a place %s', async (_what, asked, mode) => {
   await expect(place(asked, mode)).rejects.toMatchObject({ code: 'not_permitted' });
+});
+
+test('a further writable root takes an archive as it takes a patch, but for what stays as it is, and not where nothing may be written', async () => {
+  mkdirSync(join(outside, '.git'));
+  expect((await place('../outside/x', 'workspace-write', [outside])).path).toBe(join(outside, 'x'));
+  const refused = { code: 'not_permitted' };
+  await expect(place('../outside/.git/x', 'workspace-write', [outside])).rejects.toMatchObject(refused);
+  await expect(place('../outside/x', 'read-only', [outside])).rejects.toMatchObject(refused);
 });
 
 test('follows links before it decides', async () => {

@@ -40,6 +40,7 @@ export function contextIn(
     approved?: boolean;
     readTranscript?: ReadTranscript;
     commands?: CommandSessions;
+    seesImages?: boolean;
   } = {},
 ): ToolContext {
   return {
@@ -49,6 +50,7 @@ export function contextIn(
     signal: options.signal ?? new AbortController().signal,
     approved: options.approved ?? false,
     nonInteractive: true,
+    seesImages: options.seesImages ?? true,
     stateDir: join(folder, '.state'),
     readTranscript: options.readTranscript ?? noTranscripts,
     commands: options.commands ?? new CommandSessions(),

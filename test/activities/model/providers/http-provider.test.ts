@@ -383,9 +383,10 @@ test('a command in such a form that tells nothing is a call that the shell refus
   expect(items).toMatchObject([{ type: 'tool_call', name: 'shell', arguments: '{"command":[]}' }]);
 });
 
-test('Chat Completions, which have no such tool, are asked without it', async () => {
+test('Chat Completions, which have no such tool, are asked without it, and say so', async () => {
   const { complete, server } = await providerAt({ text: 'ok' }, { settings: { wire_api: 'chat' } });
-  await complete(modelCall(task, { web_search: true }));
+  expect(await complete(modelCall(task, { web_search: true }))).toMatchObject({ without_search: true });
+  expect(await complete(modelCall(task))).not.toHaveProperty('without_search');
   expect(JSON.stringify(server.requests[0]?.body)).not.toContain('web_search');
 });
 

@@ -81,6 +81,7 @@ async function runTool(tool: Tool, args: unknown): Promise<string> {
       approved: false,
       commands: new CommandSessions(),
       nonInteractive: true,
+      seesImages: true,
       stateDir: join(folder, 'state'),
       readTranscript: noTranscripts,
       resolve: (path) => resolve(directory, path),

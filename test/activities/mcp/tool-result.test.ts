@@ -1,0 +1,66 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { toolResult } from '../../../activities/mcp/tool-result.ts';
+import { imageAddress } from '../../../activities/model/providers/image-file.ts';
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 1]);
+const GIF = Buffer.from('GIF89a');
+const image = (bytes: Buffer, mimeType = 'image/png') => ({
+  type: 'image',
+  mimeType,
+  data: bytes.toString('base64'),
+});
+
+let stateDir: string;
+beforeEach(() => {
+  stateDir = mkdtempSync(join(tmpdir(), 'cadre-mcp-image-'));
+});
+afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
+const read = (content: object[], seesImages = true) =>
+  toolResult({ content: content as never }, { stateDir, seesImages });
+
+test('the first image that can be shown goes with the output; of the others it says why not', async () => {
+  const large = Buffer.concat([PNG, Buffer.alloc(10 * 1024 * 1024)]);
+  const result = await read([
+    { type: 'text', text: 'look' },
+    image(Buffer.from('<svg/>'), 'image/svg+xml'),
+    image(large),
+    image(Buffer.concat([large, large])),
+    image(GIF),
+    image(PNG),
+    { type: 'image' },
+  ]);
+  expect(result.output.split('\n')).toEqual([
+    'look',
+    '[image image/svg+xml, 6 bytes: not shown: it is not a PNG, JPEG, GIF or WebP image]',
+    '[image image/png, 10485765 bytes: not shown: it is larger than 10 MiB]',
+    '[image image/png, 20971530 bytes: not shown: it is larger than 10 MiB]',
+    '[image image/png, 6 bytes: shown with this output]',
+    '[image image/png, 5 bytes: not shown: an output shows one image, and another stands before it]',
+    '[image, 0 bytes: not shown: an output shows one image, and another stands before it]',
+  ]);
+  const { path = '', sha256 } = result.image ?? {};
+  expect(readFileSync(path)).toEqual(GIF);
+  const place = { working_directory: '/', state_dir: stateDir };
+  expect(await imageAddress({ path, sha256 }, place)).toBe(`data:image/gif;base64,${GIF.toString('base64')}`);
+});
+
+test('where view_image is switched off no image is shown, nor kept', async () => {
+  const result = await read([image(PNG)], false);
+  expect(result).toEqual({
+    output: '[image image/png, 5 bytes: not shown: tools.view_image is off]',
+    success: true,
+  });
+  expect(existsSync(join(stateDir, 'handles'))).toBe(false);
+});
+
+test('what cannot be kept cannot be shown, and the rest of the answer is still told', async () => {
+  const file = join(stateDir, 'a file');
+  writeFileSync(file, '');
+  const content = [{ type: 'text', text: 'look' }, image(PNG)] as never;
+  const result = await toolResult({ content }, { stateDir: file, seesImages: true });
+  expect(result.image).toBeUndefined();
+  expect(result.output).toMatch(/^look\n\[image .* not shown: it could not be kept \(ENOTDIR\)\]$/);
+});
