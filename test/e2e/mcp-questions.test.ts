@@ -131,6 +131,7 @@ test('a call that is cancelled takes its question with it', async () => {
 
 describe('by hand', () => {
   test.each([
+    'yes',
     {},
     { action: 'maybe' },
     { action: 'accept' },

@@ -118,7 +118,15 @@ test('run and wait answer after --timeout at the latest', async () => {
 
 test('what is no JSON, no request, or a tool that is not there ends nothing; only the protocol goes to stdout', async () => {
   const raw = new RawMcpClient(home);
-  raw.write('this is no JSON\n{"jsonrpc": "2.0", "id": 1\n[]\n\n');
+  raw.write('this is no JSON\n{"jsonrpc": "2.0", "id": 1\n[]\n\n3\n{"jsonrpc":"2.0","id":9,"method":3}\n');
+  await vi.waitFor(() => expect(raw.messages).toHaveLength(5), 60_000);
+  expect(raw.messages.map(({ id, error }) => [id, error?.code])).toEqual([
+    [null, -32_700],
+    [null, -32_700],
+    [null, -32_600],
+    [null, -32_600],
+    [9, -32_600],
+  ]);
   raw.initialize();
   expect(await raw.answerTo('init')).toMatchObject({ result: { serverInfo: { name: 'cadre' } } });
   raw.write('{"jsonrpc":"2.0","id":2,"method":"tools/call"}\n\u0000\n');
