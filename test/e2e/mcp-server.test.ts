@@ -103,6 +103,7 @@ test('what is wrong is answered as an error with code and hint, and the server g
     ['cadre_run', { task: 'quick', cwd: '/no/such/folder' }, 'usage'],
     ['cadre_run', { task: 'quick', agent: 'nobody' }, 'unknown_role'],
     ['cadre_run', { task: 'quick', images: ['nothing.png'] }, 'usage'],
+    ['cadre_run', { task: 'quick', output_schema: { type: 'bogus' } }, 'usage'],
     ['cadre_status', { id: 'a0000000000zz' }, 'agent_not_found'],
     ['cadre_status', { id: '../../etc/passwd' }, 'agent_not_found'],
     ['cadre_send', { id: closed, message: 'more' }, 'agent_closed'],
