@@ -109,6 +109,8 @@ test('what is wrong is answered as an error with code and hint, and the server g
     ['cadre_send', { id: closed, message: 'more' }, 'agent_closed'],
     ['cadre_send', { id: closed, message: '' }, 'usage'],
     ['cadre_wait', { ids: [] }, 'invalid_arguments'],
+    ['cadre_wait', { ids: ['a0000000000zz'] }, 'agent_not_found'],
+    ['cadre_wait', { ids: ['a0000000000zz', 'nonsense'], all: true }, 'agent_not_found'],
     ['cadre_wait', { ids: [closed], timeout_seconds: -1 }, 'invalid_arguments'],
     ['cadre_approve', { approval_id: `${closed}#p1` }, 'approval_not_found'],
     ['cadre_deny', { approval_id: 'nonsense' }, 'approval_not_found'],

@@ -1,14 +1,21 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { isMissing } from '../../../client/is-missing.ts';
-import { type AgentId, type Approval, type SessionId, sessionOf } from '../../../protocol/index.ts';
+import {
+  type AgentId,
+  type Approval,
+  type ErrorBody,
+  type SessionId,
+  sessionOf,
+} from '../../../protocol/index.ts';
 import { atAgents } from '../../at-workplace.ts';
+import { fullError } from '../../full-error.ts';
 import { type Final, statusesOf, waitForAgents } from '../../wait-for-agents.ts';
 import type { Workplace } from '../../workplace.ts';
 import { AskedPerson } from '../asked-person.ts';
 import { type Answer, type Call, defineMcpTool } from '../define-mcp-tool.ts';
 import { answered, type FollowProgress, followState, question } from '../questions.ts';
-import { approval, notices, onApproval, reference, seconds } from '../schemas.ts';
+import { approval, errorBody, notices, onApproval, reference, seconds } from '../schemas.ts';
 import { SessionWatch } from '../watch-session.ts';
 
 const text = z.string();
@@ -35,6 +42,7 @@ export const waitTool = defineMcpTool({
     status: z.record(z.string(), wireStatus).describe('By id'),
     timed_out: z.boolean(),
     approvals: z.array(approval).optional().describe('What waits for an approval'),
+    error: errorBody.optional().describe('Where there is none of the agents'),
     notices,
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
@@ -76,7 +84,10 @@ export const waitTool = defineMcpTool({
         const isOver = all ? named.every((id) => final.has(id)) : final.size > 0;
         if (asked !== undefined && !isOver && !timedOut) return question(asked, wait);
         const approvals = isOver || person.pending.length === 0 ? {} : { approvals: person.pending };
-        return { fields: { status, timed_out: timedOut, ...approvals } };
+        const fields = { status, timed_out: timedOut, ...approvals };
+        if (!named.every((id) => final.get(id) === 'not_found')) return { fields };
+        const error = noneFound(named);
+        return { fields: { ...fields, error }, error };
       } finally {
         request.signal.removeEventListener('abort', cancel);
         for (const watch of watches) watch.stop();
@@ -99,4 +110,9 @@ async function waitProgress(call: Call, seconds: number | undefined): Promise<Fo
 
 function unlessMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
+}
+
+function noneFound(ids: readonly string[]): ErrorBody {
+  const which = ids.length === 1 ? `There is no agent ${ids[0]}` : `There are no agents ${ids.join(', ')}`;
+  return fullError({ code: 'agent_not_found', message: `${which}.` });
 }
