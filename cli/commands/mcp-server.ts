@@ -21,7 +21,7 @@ export default async function mcpServer(
   const sessions = new OwnSessions(invocation, workplaces);
   const state = { options, workplaces, sessions, timeout };
   const version = cadreVersion();
-  const server = serveStdio(() => createMcpServer(version, state), {
+  const server = serveStdio(({ era }) => createMcpServer(version, state, era), {
     transport: line,
     onerror: (error) => output.debug(`MCP: ${error.message}`),
   });

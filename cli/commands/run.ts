@@ -13,6 +13,7 @@ import { report } from '../follow/report.ts';
 import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
+import { checkedSchema } from '../output-schema.ts';
 import { readText } from '../read-text.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
@@ -47,7 +48,8 @@ export default async function run(
   const startedAt = Date.now();
   const { output } = invocation;
   if (options.stream === true) requireLines(output);
-  const outputSchema = options.outputSchema === undefined ? undefined : readSchema(options.outputSchema);
+  const outputSchema =
+    options.outputSchema === undefined ? undefined : await readSchema(options.outputSchema);
   if (options.output !== undefined) checkWritable(resolve(options.output));
   const images = await Promise.all((options.image ?? []).map((path) => attachedImage(path, '--image')));
   // What is detached is answered later, by `cadre approve`; what prints JSON cannot ask meanwhile.
@@ -141,19 +143,17 @@ function kindOf(path: string): 'folder' | 'file' | undefined {
   return stats?.isDirectory() ? 'folder' : stats?.isFile() ? 'file' : undefined;
 }
 
-function readSchema(path: string): Record<string, unknown> {
+async function readSchema(path: string): Promise<Record<string, unknown>> {
+  let schema: unknown;
   try {
-    const schema: unknown = JSON.parse(schemaText(path));
-    if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) {
-      return schema as Record<string, unknown>;
-    }
-    throw new Error('a JSON schema is an object');
+    schema = JSON.parse(schemaText(path));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new CadreError('usage', `--output-schema ${path}: ${reason}`, {
       hint: 'Name a file with a JSON schema.',
     });
   }
+  return checkedSchema(schema, `--output-schema ${path}`);
 }
 
 /** What the shell has opened for this command, as `<(…)` does, is a pipe that somebody writes to. */

@@ -25,6 +25,9 @@ export interface ServerState {
   timeout: number | undefined;
 }
 
+/** `modern`: the protocol of 2026-07-28, where a question is an answer to the call; before it was a request of its own. */
+export type Era = 'legacy' | 'modern';
+
 /** One call of a tool. */
 export interface Call extends ServerState {
   /** Runs commands; their answer is kept. */
@@ -32,6 +35,7 @@ export interface Call extends ServerState {
   output: AnsweringOutput;
   progress: Progress;
   request: ServerContext['mcpReq'];
+  era: Era;
   /** Whether the person behind the client can be asked something in the middle of a call. */
   canAsk: boolean;
 }
@@ -62,7 +66,7 @@ export function defineMcpTool<Input extends z.ZodObject>(tool: McpTool<Input>): 
 }
 
 /** Puts a tool on a server. Whatever goes wrong is the tool's answer, with Cadre's own error in it. */
-export function offer(server: McpServer, tool: McpTool, state: ServerState): void {
+export function offer(server: McpServer, tool: McpTool, state: ServerState, era: Era): void {
   const { name, title, description, output, annotations } = tool;
   const config = {
     title,
@@ -82,6 +86,7 @@ export function offer(server: McpServer, tool: McpTool, state: ServerState): voi
         output: answering,
         progress,
         request,
+        era,
         canAsk: canElicit(server, request),
       };
       const answer = await tool.run(checkedArguments(tool, args), call);

@@ -2,6 +2,7 @@ import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import type { SessionResult } from '../../client/types.ts';
 import type { AgentView, Approval } from '../../protocol/index.ts';
 import { summaryOf } from '../follow/report.ts';
+import { AskedPerson } from './asked-person.ts';
 import type { Answer, Call } from './define-mcp-tool.ts';
 import type { OwnSession } from './own-sessions.ts';
 import { type FollowProgress, question } from './questions.ts';
@@ -10,8 +11,8 @@ import { SessionWatch } from './watch-session.ts';
 /** Why following a run ends: with the session, or before it. */
 type Outcome =
   | { kind: 'ended'; result: SessionResult }
-  | { kind: 'timeout' | 'cancelled' | 'interrupted' }
-  | { kind: 'approvals'; approvals: readonly Approval[] };
+  | { kind: 'timeout' | 'cancelled' | 'interrupted' | 'approvals' }
+  | { kind: 'question'; approval: Approval };
 
 interface RunWishes {
   on_approval: 'return' | 'wait';
@@ -24,29 +25,35 @@ export async function followRun(
   session: OwnSession,
   run: FollowProgress,
 ): Promise<Answer | InputRequiredResult> {
-  const { canAsk, progress, request, output } = call;
-  const { id, place } = session;
+  const { progress, request, output } = call;
+  const { id, place, closed } = session;
   let settle = (_outcome: Outcome): void => {};
   const before = new Promise<Outcome>((resolve) => {
     settle = resolve;
   });
   let seen: readonly AgentView[] = [];
+  const person = new AskedPerson(call, {
+    place,
+    dismissed: run.dismissed,
+    onQuestion: (approval) => settle({ kind: 'question', approval }),
+    onUnanswered: () => {
+      if (onApproval === 'return') settle({ kind: 'approvals' });
+    },
+  });
   const watch = new SessionWatch(place, {
     session: id,
     progress,
     fresh: run.fresh,
+    closed,
     onTree: (agents) => {
       seen = agents;
       const [root] = agents;
       if (root?.status === 'interrupted' && !root.closed) settle({ kind: 'interrupted' });
     },
-    onApprovals: (approvals) => {
-      const open = approvals.some(({ approval_id }) => !run.dismissed.includes(approval_id));
-      if (onApproval === 'return' || (canAsk && open)) settle({ kind: 'approvals', approvals });
-    },
+    onApprovals: (approvals) => person.heed(id, approvals),
   });
   const timer =
-    run.until === undefined
+    run.until === undefined || closed
       ? undefined
       : setTimeout(() => settle({ kind: 'timeout' }), Math.max(0, run.until - Date.now()));
   const cancel = (): void => settle({ kind: 'cancelled' });
@@ -56,6 +63,8 @@ export async function followRun(
     const end = session.end.then((result): Outcome => ({ kind: 'ended', result }));
     const outcome = await Promise.race([end, before]);
     watch.stop();
+    person.leave();
+    if (outcome.kind === 'question') return question(outcome.approval, run);
     if (outcome.kind === 'ended') {
       const { result } = outcome;
       const agents = await watch.lastLook((error) =>
@@ -66,13 +75,11 @@ export async function followRun(
       if (error === undefined) return { fields, text: result.output };
       return { fields: { ...fields, error }, text: `${error.message}\n${error.hint}`, error };
     }
-    if (outcome.kind === 'approvals' && canAsk) {
-      const asked = outcome.approvals.find(({ approval_id }) => !run.dismissed.includes(approval_id));
-      if (asked !== undefined) return question(id, asked, run);
-    }
-    return { fields: { ...left(session, run, seen, outcome), ...webOf(session) } };
+    const { kind } = outcome;
+    return { fields: { ...left(session, run, seen, kind, person.pending), ...webOf(session) } };
   } finally {
     watch.stop();
+    person.leave();
     clearTimeout(timer);
     request.signal.removeEventListener('abort', cancel);
   }
@@ -82,21 +89,22 @@ function left(
   { id }: OwnSession,
   { startedAt }: FollowProgress,
   agents: readonly AgentView[],
-  outcome: Exclude<Outcome, { kind: 'ended' }>,
+  why: 'timeout' | 'cancelled' | 'interrupted' | 'approvals',
+  approvals: readonly Approval[],
 ): Record<string, unknown> {
   const wait = `cadre_wait with ids ["${id}"]`;
-  const next = {
-    timeout: `It goes on; ${wait} waits for it again.`,
-    cancelled: `It goes on; ${wait} waits for it again.`,
-    interrupted: `Its turn was stopped: cadre_send gives it other input, cadre_close ends it.`,
-    approvals: `It waits for an approval: answer with cadre_approve or cadre_deny, then ${wait} waits for its end.`,
-  }[outcome.kind];
+  const next =
+    why === 'interrupted'
+      ? `Its turn was stopped: cadre_send gives it other input, cadre_close ends it.`
+      : approvals.length > 0
+        ? `It waits for an approval: answer with cadre_approve or cadre_deny, then ${wait} waits for its end.`
+        : `It goes on; ${wait} waits for it again.`;
   return {
     session_id: id,
-    status: outcome.kind === 'interrupted' ? 'interrupted' : (agents[0]?.status ?? 'running'),
+    status: why === 'interrupted' ? 'interrupted' : (agents[0]?.status ?? 'running'),
     duration_ms: Date.now() - startedAt,
     agents: agents.map(brief),
-    ...(outcome.kind === 'approvals' ? { approvals: outcome.approvals } : {}),
+    ...(approvals.length === 0 ? {} : { approvals }),
     next,
   };
 }

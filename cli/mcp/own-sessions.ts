@@ -14,6 +14,8 @@ import type { Workplaces } from '../workplaces.ts';
 export interface OwnSession {
   id: SessionId;
   place: Workplace;
+  /** Whether it had ended when it was found. */
+  closed: boolean;
   /** What it ends with. */
   end: Promise<SessionResult>;
   /** Where it is seen in the Temporal Web UI. */
@@ -53,9 +55,10 @@ export class OwnSessions {
   /** A session, whoever works for it: this process does, where it is local and nobody else does. */
   async find(id: SessionId): Promise<OwnSession> {
     const place = await this.#workplaces.open(undefined, id);
-    await this.takeUp(place, id);
+    const { closed } = await place.link.reach((client) => client.get(id).describe());
+    if (!closed) await this.takeUp(place, id);
     const { end } = this.#held.get(id) ?? { end: sessionEnd(place, id, undefined) };
-    return { id, place, end, web: place.link.webAddress(id) };
+    return { id, place, closed, end, web: place.link.webAddress(id) };
   }
 
   /** Works for the session of an agent from now on, where it is local and open, and nobody works for it. */
@@ -70,7 +73,7 @@ export class OwnSessions {
 
   #hold(id: SessionId, place: Workplace, serving: Serving | undefined, web: string | undefined): OwnSession {
     const end = sessionEnd(place, id, serving);
-    const held = { id, place, serving, web, end };
+    const held = { id, place, closed: false, serving, web, end };
     this.#held.set(id, held);
     const over = (problem?: unknown): void => {
       this.#held.delete(id);

@@ -8,7 +8,9 @@ import {
   type Decision,
   nameOf,
   type SessionId,
+  sessionOf,
 } from '../../protocol/index.ts';
+import type { Workplace } from '../workplace.ts';
 import type { Call } from './define-mcp-tool.ts';
 import type { OwnSession } from './own-sessions.ts';
 
@@ -49,28 +51,26 @@ const answerSchema = z.object({
     ),
 });
 
-/** Has the client put an approval to the person behind it; the call then begins again, with the answer. */
-export function question(
-  session: SessionId,
-  approval: Approval,
-  progress: FollowProgress,
-): InputRequiredResult {
-  const { approval_id, asking_id, role, tool, summary, reason } = approval;
+/** An approval as a question to the person behind the client. */
+export function elicitation({ asking_id, role, tool, summary, reason }: Approval) {
+  const by = tool === undefined ? role : `${role}, ${tool}`;
+  return inputRequired.elicit({
+    message: `${nameOf(asking_id)} (${by}) asks to: ${summary}\nWhy: ${reason}`,
+    requestedSchema: answerSchema,
+  });
+}
+
+/** An answer to the call that brings the question: a client of 2026-07-28 calls again, with what the person says. */
+export function question(approval: Approval, progress: FollowProgress): InputRequiredResult {
   const state: FollowState = {
-    session,
-    approval: approval_id,
+    session: sessionOf(approval.asking_id),
+    approval: approval.approval_id,
     started_at: progress.startedAt,
     ...(progress.until === undefined ? {} : { until: progress.until }),
     dismissed: [...progress.dismissed],
   };
-  const by = tool === undefined ? role : `${role}, ${tool}`;
   return inputRequired({
-    inputRequests: {
-      [KEY]: inputRequired.elicit({
-        message: `${nameOf(asking_id)} (${by}) asks to: ${summary}\nWhy: ${reason}`,
-        requestedSchema: answerSchema,
-      }),
-    },
+    inputRequests: { [KEY]: elicitation(approval) },
     requestState: JSON.stringify(state),
   });
 }
@@ -88,27 +88,39 @@ export function followState({ request }: Call): FollowState | undefined {
   }
 }
 
-/** Passes on what the person has answered. One who turns the question away leaves it to others. */
+/** Passes on what a call brings that goes on. One who turns the question away leaves it to others. */
 export async function answered(
-  call: Call,
-  { place, id }: OwnSession,
+  { request }: Call,
+  { place, id, closed }: OwnSession,
   state: FollowState,
 ): Promise<FollowProgress> {
-  const decision = decisionIn(call);
-  const dismissed = decision === undefined ? [...state.dismissed, state.approval] : state.dismissed;
-  if (decision !== undefined) {
-    await place
-      .withAgent(id, 'answer', () => place.link.reach((client) => client.decide(state.approval, decision)))
-      .catch((error: unknown) => {
-        // Somebody else was quicker.
-        if (!(error instanceof CadreError) || error.code !== 'approval_not_found') throw error;
-      });
-  }
-  return { startedAt: state.started_at, until: state.until, dismissed, fresh: false };
+  const { approval, started_at: startedAt, until } = state;
+  const decision = decisionIn(request.inputResponses?.[KEY]);
+  const dismissed = decision === undefined ? [...state.dismissed, approval] : state.dismissed;
+  // Nothing waits in a session that has ended, and asking it would take a worker.
+  if (decision !== undefined && !closed) await passOn(place, id, approval, decision);
+  return { startedAt, until, dismissed, fresh: false };
 }
 
-function decisionIn({ request }: Call): Decision | undefined {
-  const answer = inputResponse(request.inputResponses, KEY);
+/** Has an agent know what a person has decided, unless somebody else was quicker. */
+export async function passOn(
+  place: Workplace,
+  session: SessionId,
+  approvalId: string,
+  decision: Decision,
+): Promise<void> {
+  try {
+    await place.withAgent(session, 'answer', () =>
+      place.link.reach((client) => client.decide(approvalId, decision)),
+    );
+  } catch (error) {
+    if (!(error instanceof CadreError) || error.code !== 'approval_not_found') throw error;
+  }
+}
+
+/** What a client answers to a question; undefined where that decides nothing. */
+export function decisionIn(said: unknown): Decision | undefined {
+  const answer = inputResponse({ [KEY]: said }, KEY);
   if (answer.kind !== 'elicit' || answer.action === 'cancel') return undefined;
   if (answer.action === 'decline') return 'deny';
   const parsed = answerSchema.required().safeParse(answer.content);

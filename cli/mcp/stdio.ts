@@ -1,5 +1,6 @@
-import { Writable } from 'node:stream';
+import { pipeline, Writable } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { MessageLines } from './message-lines.ts';
 
 /** A message may be far larger than a task, so that one that is too large is refused, and the connection lives. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
@@ -11,7 +12,11 @@ export class ClientLine extends StdioServerTransport {
   readonly #tellClosed: () => void;
 
   constructor(stdin = process.stdin, stdout = takeStdout()) {
-    super(stdin, stdout, { maxBufferSize: MESSAGE_BYTES_MAX });
+    const answer = (message: unknown): void => void stdout.write(`${JSON.stringify(message)}\n`);
+    const lines = new MessageLines(answer, MESSAGE_BYTES_MAX);
+    super(lines, stdout, { maxBufferSize: MESSAGE_BYTES_MAX });
+    // However it ends, the transport hears of it from the lines.
+    pipeline(stdin, lines, () => {});
     let tell = (): void => {};
     this.closed = new Promise((resolve) => {
       tell = resolve;

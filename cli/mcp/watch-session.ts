@@ -18,9 +18,11 @@ export interface WatchOptions {
   progress: Progress;
   /** Whether everything that is seen is news; else what the first look brings happened before. */
   fresh: boolean;
+  /** Whether it has ended, so that there is nothing to watch, and nobody to ask but at the last look. */
+  closed?: boolean;
   /** Told of the session each time it was looked at. */
   onTree?: (agents: readonly AgentView[]) => void;
-  /** Told of the questions that wait for a person, as long as there are any. */
+  /** Told of the questions that wait for a person, as long as there are any, and when there are none any more. */
   onApprovals?: (approvals: readonly Approval[]) => void;
 }
 
@@ -33,9 +35,10 @@ export class SessionWatch {
   readonly #watching: Promise<void>;
   #isNews: boolean;
   #isAsking = false;
+  #wasAsked = false;
 
   constructor(place: Workplace, options: WatchOptions) {
-    const { session, progress, fresh } = options;
+    const { session, progress, fresh, closed = false } = options;
     this.#place = place;
     this.#options = options;
     this.#isNews = fresh;
@@ -48,7 +51,7 @@ export class SessionWatch {
       onStandstill: (agent, failure) => progress.tell(standstillLine(agent, failure)),
       onTree: (agents) => this.#look(agents),
     });
-    this.#watching = this.#feed.run(this.#over.signal);
+    this.#watching = closed ? Promise.resolve() : this.#feed.run(this.#over.signal);
   }
 
   #look(agents: readonly AgentView[]): void {
@@ -62,12 +65,15 @@ export class SessionWatch {
   }
 
   async #ask(agents: readonly AgentView[]): Promise<void> {
-    if (this.#isAsking || !agents.some((agent) => agent.waiting_for === 'approval')) return;
+    const anybodyWaits = agents.some((agent) => agent.waiting_for === 'approval');
+    if (this.#isAsking || !(anybodyWaits || this.#wasAsked)) return;
     this.#isAsking = true;
     try {
       const { session, onApprovals } = this.#options;
       const approvals = await this.#place.link.reach((client) => client.get(session).approvals());
-      if (approvals.length > 0 && !this.#over.signal.aborted) onApprovals?.(approvals);
+      if (this.#over.signal.aborted || !(approvals.length > 0 || this.#wasAsked)) return;
+      this.#wasAsked = approvals.length > 0;
+      onApprovals?.(approvals);
     } finally {
       this.#isAsking = false;
     }
@@ -80,9 +86,12 @@ export class SessionWatch {
   /** After the end: the rest of what has happened, and the session as it ended. */
   async lastLook(trouble: (error: unknown) => void): Promise<AgentView[]> {
     this.stop();
-    await this.#watching;
     const { session } = this.#options;
-    return this.#place.withAgent(session, 'answer', () => this.#feed.lastLook(trouble));
+    return this.#place.withAgent(session, 'answer', async () => {
+      // A look that is under way may wait for somebody who can answer it.
+      await this.#watching;
+      return this.#feed.lastLook(trouble);
+    });
   }
 }
 

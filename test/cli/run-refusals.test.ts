@@ -17,9 +17,16 @@ test.each([
     '--image takes a file, and https://example.com/a.png is an address.',
   ],
   [['-i', 'large.png'], 'usage', 'large.png: it is larger than 10 MiB.'],
+  [['--output-schema', 'notes.txt'], 'usage', '--output-schema notes.txt: '],
+  [
+    ['--output-schema', 'bogus.json'],
+    'usage',
+    '--output-schema bogus.json is no valid JSON schema: type must be',
+  ],
 ])('%j is refused before anything starts', async (args, code, message) => {
   const { cadre, folder } = commandLine({
     'notes.txt': 'no image',
+    'bogus.json': '{"type": "bogus"}',
     'empty.png': '',
     'large.png': ' '.repeat(11_000_000),
   });

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test, vi } from 'vitest';
 import { mcpConnections } from '../support/mcp-connections.ts';
-import { CadreHome, playing, type Running } from './cadre-home.ts';
+import { RawMcpClient } from '../support/raw-mcp-client.ts';
+import { CadreHome, playing } from './cadre-home.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
@@ -116,52 +116,17 @@ test('run and wait answer after --timeout at the latest', async () => {
   await mcp.call('cadre_close', { id });
 });
 
-/** The protocol by hand: whatever is written, and what comes back. */
-class RawClient {
-  readonly #server: Running;
-
-  constructor() {
-    this.#server = home.start(['mcp-server', ...playing('mcp.yaml')], { open: true });
-  }
-
-  write(text: string): void {
-    this.#server.type(text);
-  }
-
-  send(message: unknown): void {
-    this.write(`${JSON.stringify({ jsonrpc: '2.0', ...(message as object) })}\n`);
-  }
-
-  initialize(): void {
-    const clientInfo = { name: 'raw', version: '0' };
-    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
-    this.send({ id: 'init', method: 'initialize', params });
-    this.send({ method: 'notifications/initialized' });
-  }
-
-  /** Every line of stdout has to be a message of the protocol. */
-  get answers(): { id?: unknown; result?: Record<string, unknown>; error?: { code: number } }[] {
-    const lines = this.#server.stdout().split('\n').slice(0, -1);
-    return lines.map((line) => JSON.parse(line));
-  }
-
-  async answerTo(id: unknown): Promise<RawClient['answers'][number]> {
-    for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
-      const answer = this.answers.find((each) => each.id === id);
-      if (answer !== undefined) return answer;
-    }
-    throw new Error(`no answer to ${id}: ${this.#server.stdout()}\n${this.#server.stderr()}`);
-  }
-
-  async end(): Promise<number | null> {
-    this.#server.child.stdin?.end();
-    return (await this.#server.ended).code;
-  }
-}
-
 test('what is no JSON, no request, or a tool that is not there ends nothing; only the protocol goes to stdout', async () => {
-  const raw = new RawClient();
-  raw.write('this is no JSON\n{"jsonrpc": "2.0", "id": 1\n[]\n\n');
+  const raw = new RawMcpClient(home);
+  raw.write('this is no JSON\n{"jsonrpc": "2.0", "id": 1\n[]\n\n3\n{"jsonrpc":"2.0","id":9,"method":3}\n');
+  await vi.waitFor(() => expect(raw.messages).toHaveLength(5), 60_000);
+  expect(raw.messages.map(({ id, error }) => [id, error?.code])).toEqual([
+    [null, -32_700],
+    [null, -32_700],
+    [null, -32_600],
+    [null, -32_600],
+    [9, -32_600],
+  ]);
   raw.initialize();
   expect(await raw.answerTo('init')).toMatchObject({ result: { serverInfo: { name: 'cadre' } } });
   raw.write('{"jsonrpc":"2.0","id":2,"method":"tools/call"}\n\u0000\n');

@@ -181,3 +181,19 @@ test.each([
   expect(run.stdout()).not.toContain(WATCHES_FOCUS);
   expect(run.stdout().includes('\u0007')).toBe(rings);
 });
+
+test('an open question holds up neither --timeout nor the end of the session', async () => {
+  const late = onTerminal(['run', 'the task', '--timeout', '15', ...UNTRUSTED], { cwd: folder() });
+  const id = await sessionOf(late);
+  await late.says(/s for the session/);
+  expect((await late.ended).code).toBe(6);
+  expect(shown(late)).toContain(`still open: cadre approve|deny ${id}/default-1#p1`);
+  await home.run(['close', id]);
+
+  const closed = onTerminal(['run', 'the task', ...UNTRUSTED], { cwd: folder() });
+  const other = await sessionOf(closed);
+  await closed.says(/s for the session/);
+  await home.run(['close', other]);
+  await closed.ended;
+  expect(shown(closed)).toContain('answered elsewhere, or taken back');
+}, 120_000);

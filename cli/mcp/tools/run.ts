@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { APPROVAL_POLICIES, SANDBOX_MODES, toolTogglesSchema } from '../../../protocol/index.ts';
 import { attachedImage } from '../../attached-image.ts';
 import type { Flag } from '../../config/load.ts';
+import { checkedSchema } from '../../output-schema.ts';
 import { checkedText } from '../../read-text.ts';
 import { type Call, defineMcpTool } from '../define-mcp-tool.ts';
 import { followRun } from '../follow-run.ts';
@@ -104,7 +105,8 @@ The session is durable: cancelling this call or leaving it by timeout_seconds do
 async function start(args: RunArguments, { sessions, invocation }: Call): Promise<OwnSession> {
   const task = checkedText(args.task, 'The task');
   const images = await Promise.all((args.images ?? []).map((path) => attachedImage(path, 'images')));
-  const { agent, cwd, output_schema: outputSchema, wait_agents: waitAgents } = args;
+  const { agent, cwd, output_schema: schema, wait_agents: waitAgents } = args;
+  const outputSchema = schema === undefined ? undefined : await checkedSchema(schema, 'output_schema');
   return sessions.start(invocation, {
     task: async () => task,
     images,

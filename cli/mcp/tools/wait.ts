@@ -1,13 +1,21 @@
 import type { InputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { isMissing } from '../../../client/is-missing.ts';
-import { type AgentId, type Approval, type SessionId, sessionOf } from '../../../protocol/index.ts';
+import {
+  type AgentId,
+  type Approval,
+  type ErrorBody,
+  type SessionId,
+  sessionOf,
+} from '../../../protocol/index.ts';
 import { atAgents } from '../../at-workplace.ts';
+import { fullError } from '../../full-error.ts';
 import { type Final, statusesOf, waitForAgents } from '../../wait-for-agents.ts';
 import type { Workplace } from '../../workplace.ts';
+import { AskedPerson } from '../asked-person.ts';
 import { type Answer, type Call, defineMcpTool } from '../define-mcp-tool.ts';
 import { answered, type FollowProgress, followState, question } from '../questions.ts';
-import { approval, notices, onApproval, reference, seconds } from '../schemas.ts';
+import { approval, errorBody, notices, onApproval, reference, seconds } from '../schemas.ts';
 import { SessionWatch } from '../watch-session.ts';
 
 const text = z.string();
@@ -33,30 +41,36 @@ export const waitTool = defineMcpTool({
   output: z.looseObject({
     status: z.record(z.string(), wireStatus).describe('By id'),
     timed_out: z.boolean(),
-    approvals: z.array(approval).optional().describe('What waits for an approval, where that ended the wait'),
+    approvals: z.array(approval).optional().describe('What waits for an approval'),
+    error: errorBody.optional().describe('Where there is none of the agents'),
     notices,
   }),
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   async run({ ids: references, all, timeout_seconds: seconds, on_approval: onApproval }, call) {
-    const { canAsk, invocation, progress, request, sessions } = call;
+    const { invocation, progress, request, sessions } = call;
     const wait = await waitProgress(call, seconds);
-    const isUndecided = ({ approval_id }: Approval): boolean => !wait.dismissed.includes(approval_id);
     const final: Final = new Map();
-    const waitFor = async (place: Workplace, named: AgentId[]): Promise<Answer | InputRequiredResult> => {
-      const ids = [...new Set(named)];
-      const asked = [...final.keys(), ...ids];
+    const waitFor = async (place: Workplace, found: AgentId[]): Promise<Answer | InputRequiredResult> => {
+      const ids = [...new Set(found)];
+      const named = [...final.keys(), ...ids];
       const stop = new AbortController();
       const cancel = (): void => stop.abort('signal');
       request.signal.addEventListener('abort', cancel);
       if (request.signal.aborted) cancel();
-      let pending: readonly Approval[] = [];
-      const watches = [...new Set(ids.map(sessionOf))].map((session) => {
-        const onApprovals = (approvals: readonly Approval[]): void => {
-          const isAsked = canAsk && approvals.some(isUndecided);
-          if (stop.signal.aborted || !(isAsked || onApproval === 'return')) return;
-          pending = approvals;
+      let asked: Approval | undefined;
+      const person = new AskedPerson(call, {
+        place,
+        dismissed: wait.dismissed,
+        onQuestion: (approval) => {
+          asked = approval;
           stop.abort('approval');
-        };
+        },
+        onUnanswered: () => {
+          if (onApproval === 'return') stop.abort('approval');
+        },
+      });
+      const watches = [...new Set(ids.map(sessionOf))].map((session) => {
+        const onApprovals = (approvals: readonly Approval[]): void => person.heed(session, approvals);
         return new SessionWatch(place, { session, progress, fresh: false, onApprovals });
       });
       try {
@@ -65,15 +79,19 @@ export const waitTool = defineMcpTool({
         const prepare = (session: SessionId): Promise<void> =>
           sessions.takeUp(place, session).catch(unlessMissing);
         const { timedOut } = await waitForAgents(place, { ids, all, timeout, prepare, stop }, final);
-        const status = statusesOf(asked, final);
-        const isOver = all ? asked.every((id) => final.has(id)) : final.size > 0;
-        const open = canAsk && !isOver ? pending.find(isUndecided) : undefined;
-        if (open !== undefined) return question(sessionOf(open.asking_id), open, wait);
-        const approvals = stop.signal.reason === 'approval' ? { approvals: pending } : {};
-        return { fields: { status, timed_out: timedOut, ...approvals } };
+        person.leave();
+        const status = statusesOf(named, final);
+        const isOver = all ? named.every((id) => final.has(id)) : final.size > 0;
+        if (asked !== undefined && !isOver && !timedOut) return question(asked, wait);
+        const approvals = isOver || person.pending.length === 0 ? {} : { approvals: person.pending };
+        const fields = { status, timed_out: timedOut, ...approvals };
+        if (!named.every((id) => final.get(id) === 'not_found')) return { fields };
+        const error = noneFound(named);
+        return { fields: { ...fields, error }, error };
       } finally {
         request.signal.removeEventListener('abort', cancel);
         for (const watch of watches) watch.stop();
+        person.leave();
       }
     };
     return atAgents(invocation, references, waitFor, (unknown) => final.set(unknown, 'not_found'));
@@ -92,4 +110,9 @@ async function waitProgress(call: Call, seconds: number | undefined): Promise<Fo
 
 function unlessMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
+}
+
+function noneFound(ids: readonly string[]): ErrorBody {
+  const which = ids.length === 1 ? `There is no agent ${ids[0]}` : `There are no agents ${ids.join(', ')}`;
+  return fullError({ code: 'agent_not_found', message: `${which}.` });
 }
