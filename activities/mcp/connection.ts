@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { MCP_START_MS, type McpServerSettings } from '../../protocol/index.ts';
+import { ConnectionLost, NotSent } from './connection-lost.ts';
 import { type CallResult, callResultSchema } from './result-text.ts';
 import { neutralFolder, type Surroundings, serverEnvironment } from './server-surroundings.ts';
 import { withoutKeys } from './stderr-tail.ts';
@@ -13,18 +14,22 @@ const listedTool = z.looseObject({
   description: z.string().optional().catch(undefined),
   inputSchema: z.unknown(),
 });
-export type ListedTool = z.infer<typeof listedTool>;
+type ListedTool = z.infer<typeof listedTool>;
+export interface ToolList {
+  tools: ListedTool[];
+  /** How many have no name, or are no objects. */
+  unreadable: number;
+}
 const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 /** More pages, or more tools, are no list that a model could choose from. */
 const MOST_PAGES = 100;
 const MOST_TOOLS = 2_000;
 const FAREWELL_MS = 1_000;
-
-/** The server answers no longer, or not so that it could be read. */
-export class ConnectionLost extends Error {
-  override readonly name = 'ConnectionLost';
-}
+/** How soon a server answers a ping that still answers anything. */
+const PING_MS = 5_000;
+/** Longer than anybody waits for it. */
+const FOR_EVER = 2_147_483_647;
 
 /** One connection to a server, from its start on until it is lost or closed; it does not come back. */
 export class Connection {
@@ -33,6 +38,10 @@ export class Connection {
   readonly #secrets: readonly string[];
   readonly #startMs: number;
   #isOpen = true;
+  readonly #calls = new Set<Promise<unknown>>();
+  #checking: Promise<void> | undefined;
+  /** Why it was given up, where the server did not end. */
+  #givenUp: string | undefined;
   /** The server says that its tools have changed. */
   toolsChanged = false;
   readonly startedAt = Date.now();
@@ -98,7 +107,7 @@ export class Connection {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#isOpen && this.#stdio?.isUp !== false;
   }
 
   /** What it calls itself. */
@@ -107,12 +116,8 @@ export class Connection {
     return [name, version].filter(Boolean).join(' ').slice(0, 100);
   }
 
-  /**
-   * Its tools, as many as anybody could use.
-   *
-   * @returns `unreadable`: how many of them have no name, or are no objects
-   */
-  async listTools(signal: AbortSignal): Promise<{ tools: ListedTool[]; unreadable: number }> {
+  /** Its tools, as many as anybody could use. */
+  async listTools(signal: AbortSignal): Promise<ToolList> {
     this.toolsChanged = false;
     const until = Date.now() + this.#startMs;
     const found: unknown[] = [];
@@ -142,7 +147,8 @@ export class Connection {
   }
 
   /**
-   * @param timeout in ms; then, and when `signal` aborts, the server is told that nobody waits any longer
+   * @param timeout in ms; then, and when `signal` aborts, the server is told that nobody waits any longer, and is asked
+   * whether it answers at all
    * @throws ConnectionLost when it went away before it answered; the error of the SDK for all else
    */
   async call(
@@ -150,18 +156,64 @@ export class Connection {
     args: Record<string, unknown>,
     { signal, timeout }: { signal: AbortSignal; timeout: number },
   ): Promise<CallResult> {
+    const request = { method: 'tools/call', params: { name, arguments: args } };
+    const answer = this.#client.request(request, callResultSchema, { signal, timeout });
+    this.#calls.add(answer);
     try {
-      const request = { method: 'tools/call', params: { name, arguments: args } };
-      return await this.#client.request(request, callResultSchema, { signal, timeout });
+      return await answer;
     } catch (error) {
-      if (signal.aborted || this.#isOpen) throw error;
-      throw new ConnectionLost(this.#explained(error).message, { cause: error });
+      this.#calls.delete(answer);
+      if (signal.aborted || isTimeout(error)) void this.#check();
+      if (signal.aborted || (this.isOpen && !(error instanceof NotSent))) throw error;
+      throw new ConnectionLost(this.#explained(error).message, {
+        wasSent: !(error instanceof NotSent),
+        cause: error,
+      });
+    } finally {
+      this.#calls.delete(answer);
     }
+  }
+
+  /** Waits for the answer to a ping where one is under way, but not for as long as a busy server may take. */
+  async checked(): Promise<void> {
+    if (this.#checking !== undefined)
+      await Promise.race([this.#checking, sleep(2 * PING_MS, undefined, { ref: false })]);
+  }
+
+  /** Whether it answers now: undefined while nobody knows. */
+  get answers(): boolean | undefined {
+    if (!this.isOpen) return false;
+    return this.#checking === undefined ? true : undefined;
+  }
+
+  #check(): Promise<void> {
+    this.#checking ??= this.#pinged().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  /**
+   * A server that hangs is given up, with all that it has started. Many do one thing at a time: while calls are under way
+   * that others wait for, it may be at work on them, and has time until they are over.
+   */
+  async #pinged(): Promise<void> {
+    const over = new AbortController();
+    const answered = this.#client
+      .request({ method: 'ping' }, z.unknown(), { timeout: FOR_EVER, signal: over.signal })
+      .then(() => true, isAnswer);
+    const others = Promise.allSettled([...this.#calls]);
+    const patience = Promise.all([others, sleep(PING_MS, undefined, { ref: false })]).then(() => false);
+    const isThere = await Promise.race([answered, patience]);
+    over.abort();
+    if (isThere || !this.isOpen) return;
+    this.#givenUp = `it answered nothing any more, not even a ping within ${PING_MS / 1_000} s`;
+    await this.close();
   }
 
   /** Why it is no longer there. */
   get end(): string {
-    return this.#explained('the connection was closed').message;
+    return this.#explained(this.#givenUp ?? 'the connection was closed').message;
   }
 
   async close(): Promise<void> {
@@ -187,10 +239,18 @@ export class Connection {
   }
 }
 
+export function isTimeout(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === 'REQUEST_TIMEOUT';
+}
+
+/** Whoever refuses a ping is there. */
+function isAnswer(error: unknown): boolean {
+  return typeof (error as { code?: unknown }).code === 'number';
+}
+
 /** `fetch failed` says nothing; what it has come from does. */
 function messageOf(error: Error, startMs: number): string {
-  if ((error as { code?: unknown }).code === 'REQUEST_TIMEOUT')
-    return `it did not answer within ${startMs} ms`;
+  if (isTimeout(error)) return `it did not answer within ${startMs} ms`;
   const { status } = (error as { data?: { status?: unknown } }).data ?? {};
   if (typeof status === 'number') {
     const asksWho = status === 401 || status === 403 ? ' (it may want a token: bearer_token_env_var)' : '';

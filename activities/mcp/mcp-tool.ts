@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { CadreError, MCP_CALL_MS, MCP_START_MS, matchesGlob } from '../../protocol/index.ts';
 import { ApprovalNeeded } from '../tools/approval-needed.ts';
 import { defineTool, type Tool, type ToolContext } from '../tools/define-tool.ts';
-import type { McpServer, ServerTool } from './server.ts';
+import type { McpServer } from './server.ts';
+import type { ServerTool } from './server-tools.ts';
 import { toolResult } from './tool-result.ts';
 
 /** The server checks what is in it, by its own schema. */
 const anyArguments = z.record(z.string(), z.unknown());
+/** As long as a call may wait for signs of life of its server. */
+const CHECK_MS = 20_000;
 /** Of what stands besides a schema, at the end of a description. */
 const MOST_BESIDES = 2_000;
 /** Failures of the network before anything was sent. */
@@ -27,8 +30,8 @@ export function mcpTool(server: ToolServer, tool: ServerTool): Tool {
     description: descriptionOf(tool),
     effects: onlyReads ? 'none' : 'some',
     parameters: anyArguments,
-    // It may have to start the server first; the call itself is timed by the connection.
-    timeoutMs: () => timeout + startMs,
+    // It may have to start the server first, and to see whether it is there; the call itself is timed by the connection.
+    timeoutMs: () => (onlyReads ? 2 : 1) * (timeout + startMs + CHECK_MS),
     summary: argumentsLine,
     async run(args, context) {
       requireApproval(server, tool, args, { isApproved, onlyReads }, context);
@@ -37,7 +40,7 @@ export function mcpTool(server: ToolServer, tool: ServerTool): Tool {
         return await toolResult(result, context);
       } catch (error) {
         context.signal.throwIfAborted();
-        throw explained(error, server.name, tool.own, { timeout, onlyReads });
+        throw explained(error, server.name, tool.own, onlyReads);
       }
     },
   });
@@ -82,22 +85,9 @@ function argumentsLine(args: Record<string, unknown>): string {
     .join(', ');
 }
 
-interface Kind {
-  timeout: number;
-  onlyReads: boolean;
-}
-
-function explained(error: unknown, server: string, tool: string, { timeout, onlyReads }: Kind): unknown {
+function explained(error: unknown, server: string, tool: string, onlyReads: boolean): unknown {
   if (error instanceof CadreError || !(error instanceof Error)) return error;
   const { code } = error as { code?: unknown };
-  if (code === 'REQUEST_TIMEOUT') {
-    const message = `${tool} of the MCP server ${server} took longer than ${timeout} ms; the server was told to stop it.`;
-    return new CadreError(
-      'timeout',
-      message,
-      onlyReads ? {} : { hint: 'Look at what it has done before you try again.' },
-    );
-  }
   const said = `The MCP server ${server} did not answer ${tool}: ${error.message.slice(0, 2_000)}`;
   // The server's own refusal: it has looked at the call, and says what came of it.
   if (typeof code === 'number') {

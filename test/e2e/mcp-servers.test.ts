@@ -159,8 +159,11 @@ test('a server that is killed between two calls is started again', async () => {
     call('mcp__all__echo', { message: 'two' }),
     { text: 'done' },
   ];
-  play = (request) => {
-    if (request.answers === 1) for (const pid of pidsOf(mark)) process.kill(pid, 'SIGKILL');
+  play = async (request) => {
+    if (request.answers === 1) {
+      for (const pid of pidsOf(mark)) process.kill(pid, 'SIGKILL');
+      await until(() => pidsOf(mark).length === 0);
+    }
     return answers[request.answers] ?? { text: 'too many' };
   };
   const run = await home.json<Run>(['run', 'go'], options(folder));
