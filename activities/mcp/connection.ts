@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { MCP_START_MS, type McpServerSettings } from '../../protocol/index.ts';
-import { ConnectionLost, NotSent } from './connection-lost.ts';
+import { ConnectionLost, isAnswer, isCutOff, statusOf, wasSent } from './connection-lost.ts';
 import { type CallResult, callResultSchema } from './result-text.ts';
 import { neutralFolder, type Surroundings, serverEnvironment } from './server-surroundings.ts';
 import { withoutKeys } from './stderr-tail.ts';
@@ -163,12 +163,9 @@ export class Connection {
       return await answer;
     } catch (error) {
       this.#calls.delete(answer);
-      if (signal.aborted || isTimeout(error)) void this.#check();
-      if (signal.aborted || (this.isOpen && !(error instanceof NotSent))) throw error;
-      throw new ConnectionLost(this.#explained(error).message, {
-        wasSent: !(error instanceof NotSent),
-        cause: error,
-      });
+      if (signal.aborted || isTimeout(error) || isCutOff(error)) void this.#check();
+      if (signal.aborted || (this.isOpen && !isCutOff(error))) throw error;
+      throw new ConnectionLost(this.#explained(error).message, { wasSent: wasSent(error), cause: error });
     } finally {
       this.#calls.delete(answer);
     }
@@ -201,13 +198,17 @@ export class Connection {
     const over = new AbortController();
     const answered = this.#client
       .request({ method: 'ping' }, z.unknown(), { timeout: FOR_EVER, signal: over.signal })
-      .then(() => true, isAnswer);
+      .then(
+        () => undefined,
+        (error) => (isAnswer(error) ? undefined : this.#explained(error).message),
+      );
     const others = Promise.allSettled([...this.#calls]);
-    const patience = Promise.all([others, sleep(PING_MS, undefined, { ref: false })]).then(() => false);
-    const isThere = await Promise.race([answered, patience]);
+    const silent = `it answered nothing any more, not even a ping within ${PING_MS / 1_000} s`;
+    const patience = Promise.all([others, sleep(PING_MS, undefined, { ref: false })]).then(() => silent);
+    const problem = await Promise.race([answered, patience]);
     over.abort();
-    if (isThere || !this.isOpen) return;
-    this.#givenUp = `it answered nothing any more, not even a ping within ${PING_MS / 1_000} s`;
+    if (problem === undefined || !this.isOpen) return;
+    this.#givenUp = problem;
     await this.close();
   }
 
@@ -243,16 +244,11 @@ export function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | undefined)?.code === 'REQUEST_TIMEOUT';
 }
 
-/** Whoever refuses a ping is there. */
-function isAnswer(error: unknown): boolean {
-  return typeof (error as { code?: unknown }).code === 'number';
-}
-
 /** `fetch failed` says nothing; what it has come from does. */
 function messageOf(error: Error, startMs: number): string {
   if (isTimeout(error)) return `it did not answer within ${startMs} ms`;
-  const { status } = (error as { data?: { status?: unknown } }).data ?? {};
-  if (typeof status === 'number') {
+  const status = statusOf(error);
+  if (status !== undefined) {
     const asksWho = status === 401 || status === 403 ? ' (it may want a token: bearer_token_env_var)' : '';
     return `it answered HTTP ${status}${asksWho}: ${error.message}`;
   }

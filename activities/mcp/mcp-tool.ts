@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CadreError, MCP_CALL_MS, MCP_START_MS, matchesGlob } from '../../protocol/index.ts';
 import { ApprovalNeeded } from '../tools/approval-needed.ts';
 import { defineTool, type Tool, type ToolContext } from '../tools/define-tool.ts';
+import { statusOf } from './connection-lost.ts';
 import type { McpServer } from './server.ts';
 import type { ServerTool } from './server-tools.ts';
 import { toolResult } from './tool-result.ts';
@@ -12,9 +13,6 @@ const anyArguments = z.record(z.string(), z.unknown());
 const CHECK_MS = 20_000;
 /** Of what stands besides a schema, at the end of a description. */
 const MOST_BESIDES = 2_000;
-/** Failures of the network before anything was sent. */
-const NOTHING_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-
 /** What its tools need of a server. */
 export type ToolServer = Pick<McpServer, 'name' | 'settings' | 'call'>;
 
@@ -96,14 +94,12 @@ function explained(error: unknown, server: string, tool: string, onlyReads: bool
       `The MCP server ${server} refused ${tool}: ${error.message.slice(0, 2_000)} (${code})`,
     );
   }
-  const cause = ((error.cause as { code?: unknown } | undefined)?.code ?? '') as string;
-  const { data } = error as { data?: { status?: unknown } };
-  if (typeof data?.status === 'number' && data.status < 500) {
+  const status = statusOf(error);
+  if (status !== undefined && status < 500) {
     const hint = `Its settings: [mcp_servers.${server}]; \`cadre doctor\` tries it.`;
-    return new CadreError('tool_failed', `${said} (HTTP ${data.status})`, { hint });
+    return new CadreError('tool_failed', `${said} (HTTP ${status})`, { hint });
   }
-  if (onlyReads || NOTHING_SENT.has(cause))
-    return new CadreError('tool_failed', `${said}${cause && ` (${cause})`}`);
+  if (onlyReads) return new CadreError('tool_failed', said);
   return new CadreError('outcome_unknown', `${said}. It is unknown whether it had its effect.`, {
     hint: 'Look at what is there before you try again.',
   });

@@ -1,6 +1,6 @@
 import { CadreError, type McpServerSettings } from '../../protocol/index.ts';
 import { Connection, isTimeout } from './connection.ts';
-import { ConnectionLost } from './connection-lost.ts';
+import { ConnectionLost, isSessionGone } from './connection-lost.ts';
 import type { CallResult } from './result-text.ts';
 import type { Surroundings } from './server-surroundings.ts';
 import { type ServerTool, serverTools } from './server-tools.ts';
@@ -120,6 +120,7 @@ export class McpServer {
           if (attempt === 1) continue;
         }
         if (!(error instanceof ConnectionLost)) throw error;
+        await connection.checked();
         this.#noteEnd(connection);
         if (attempt === 1 && (options.onlyReads || !error.wasSent)) continue;
         if (options.onlyReads || !error.wasSent) throw this.#unavailable(error.message);
@@ -219,10 +220,11 @@ export class McpServer {
   }
 
   #lost(tool: string, why: string): CadreError {
+    const what = this.#connection?.isOpen ? 'the answer of the MCP server' : 'the MCP server';
     return new CadreError(
       'outcome_unknown',
-      `It is unknown whether ${tool} had its effect: the MCP server ${this.name} was lost: ${why}.`,
-      { hint: `Look at what is there before you try again. ${this.#again()}` },
+      `It is unknown whether ${tool} had its effect: ${what} ${this.name} was lost: ${why}.`,
+      { hint: `Look at what is there before you try again.${this.#again()}` },
     );
   }
 
@@ -239,8 +241,8 @@ export class McpServer {
       undefined: 'it may go on',
     };
     const message = `${tool} of the MCP server ${this.name} took longer than ${timeout} ms; ${since[`${connection.answers}`]}.`;
-    const look = onlyReads ? [] : ['Look at what it has done before you try again.'];
-    const hint = [...look, ...(connection.isOpen ? [] : [this.#again()])].join(' ');
+    const look = onlyReads ? '' : 'Look at what it has done before you try again.';
+    const hint = `${look}${this.#again()}`.trim();
     return new CadreError('timeout', message, hint === '' ? {} : { hint });
   }
 
@@ -250,10 +252,10 @@ export class McpServer {
 
   /** What becomes of the next call. */
   #again(): string {
-    if (this.#connection?.isOpen) return 'The server is there.';
+    if (this.#connection?.isOpen) return '';
     const waitMs = this.#waitMs;
     const from = waitMs > 0 ? `A call in ${seconds(waitMs)} or later` : 'The next call';
-    return `${from} ${this.settings.command === undefined ? 'connects to' : 'starts'} the server again.`;
+    return ` ${from} ${this.settings.command === undefined ? 'connects to' : 'starts'} the server again.`;
   }
 
   #unavailable(why: string): CadreError {
@@ -270,10 +272,4 @@ function seconds(ms: number): string {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Servers of HTTP answer so to a session that they do not know: with 404, some with 400. */
-function isSessionGone(error: unknown): boolean {
-  const { status } = (error as { data?: { status?: unknown } } | undefined)?.data ?? {};
-  return status === 404 || (status === 400 && /session/i.test(messageOf(error)));
 }
