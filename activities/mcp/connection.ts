@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { MCP_START_MS, type McpServerSettings } from '../../protocol/index.ts';
+import { ConnectionLost, isAnswer, isCutOff, statusOf, wasSent } from './connection-lost.ts';
+import { refusesForm } from './later-revision.ts';
 import { type CallResult, callResultSchema } from './result-text.ts';
 import { neutralFolder, type Surroundings, serverEnvironment } from './server-surroundings.ts';
 import { withoutKeys } from './stderr-tail.ts';
@@ -13,21 +15,22 @@ const listedTool = z.looseObject({
   description: z.string().optional().catch(undefined),
   inputSchema: z.unknown(),
 });
-export type ListedTool = z.infer<typeof listedTool>;
+type ListedTool = z.infer<typeof listedTool>;
+export interface ToolList {
+  tools: ListedTool[];
+  /** How many have no name, or are no objects. */
+  unreadable: number;
+}
 const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 /** More pages, or more tools, are no list that a model could choose from. */
 const MOST_PAGES = 100;
 const MOST_TOOLS = 2_000;
 const FAREWELL_MS = 1_000;
-/** Of JSON-RPC, and of MCP since 2026-07-28. */
-const UNKNOWN_METHOD = -32601;
-const UNSUPPORTED_VERSION = -32022;
-
-/** The server answers no longer, or not so that it could be read. */
-export class ConnectionLost extends Error {
-  override readonly name = 'ConnectionLost';
-}
+/** How soon a server answers a ping that still answers anything. */
+const PING_MS = 5_000;
+/** Longer than anybody waits for it. */
+const FOR_EVER = 2_147_483_647;
 
 /** One connection to a server, from its start on until it is lost or closed; it does not come back. */
 export class Connection {
@@ -36,6 +39,10 @@ export class Connection {
   readonly #secrets: readonly string[];
   readonly #startMs: number;
   #isOpen = true;
+  readonly #calls = new Set<Promise<unknown>>();
+  #checking: Promise<void> | undefined;
+  /** Why it was given up, where the server did not end. */
+  #givenUp: string | undefined;
   /** The server says that its tools have changed. */
   toolsChanged = false;
   readonly startedAt = Date.now();
@@ -119,7 +126,7 @@ export class Connection {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#isOpen && this.#stdio?.isUp !== false;
   }
 
   /** What it calls itself. */
@@ -128,12 +135,8 @@ export class Connection {
     return [name, version].filter(Boolean).join(' ').slice(0, 100);
   }
 
-  /**
-   * Its tools, as many as anybody could use.
-   *
-   * @returns `unreadable`: how many of them have no name, or are no objects
-   */
-  async listTools(signal: AbortSignal): Promise<{ tools: ListedTool[]; unreadable: number }> {
+  /** Its tools, as many as anybody could use. */
+  async listTools(signal: AbortSignal): Promise<ToolList> {
     this.toolsChanged = false;
     const until = Date.now() + this.#startMs;
     const found: unknown[] = [];
@@ -163,7 +166,8 @@ export class Connection {
   }
 
   /**
-   * @param timeout in ms; then, and when `signal` aborts, the server is told that nobody waits any longer
+   * @param timeout in ms; then, and when `signal` aborts, the server is told that nobody waits any longer, and is asked
+   * whether it answers at all
    * @throws ConnectionLost when it went away before it answered; the error of the SDK for all else
    */
   async call(
@@ -171,18 +175,65 @@ export class Connection {
     args: Record<string, unknown>,
     { signal, timeout }: { signal: AbortSignal; timeout: number },
   ): Promise<CallResult> {
+    const request = { method: 'tools/call', params: { name, arguments: args } };
+    const answer = this.#client.request(request, callResultSchema, { signal, timeout });
+    this.#calls.add(answer);
     try {
-      const request = { method: 'tools/call', params: { name, arguments: args } };
-      return await this.#client.request(request, callResultSchema, { signal, timeout });
+      return await answer;
     } catch (error) {
-      if (signal.aborted || this.#isOpen) throw error;
-      throw new ConnectionLost(this.#explained(error).message, { cause: error });
+      this.#calls.delete(answer);
+      if (signal.aborted || isTimeout(error) || isCutOff(error)) void this.#check();
+      if (signal.aborted || (this.isOpen && !isCutOff(error))) throw error;
+      throw new ConnectionLost(this.#explained(error).message, { wasSent: wasSent(error), cause: error });
+    } finally {
+      this.#calls.delete(answer);
     }
+  }
+
+  /** Waits for the answer to a ping where one is under way, but not for as long as a busy server may take. */
+  async checked(): Promise<void> {
+    if (this.#checking !== undefined)
+      await Promise.race([this.#checking, sleep(2 * PING_MS, undefined, { ref: false })]);
+  }
+
+  /** Whether it answers now: undefined while nobody knows. */
+  get answers(): boolean | undefined {
+    if (!this.isOpen) return false;
+    return this.#checking === undefined ? true : undefined;
+  }
+
+  #check(): Promise<void> {
+    this.#checking ??= this.#pinged().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  /**
+   * A server that hangs is given up, with all that it has started. Many do one thing at a time: while calls are under way
+   * that others wait for, it may be at work on them, and has time until they are over.
+   */
+  async #pinged(): Promise<void> {
+    const over = new AbortController();
+    const answered = this.#client
+      .request({ method: 'ping' }, z.unknown(), { timeout: FOR_EVER, signal: over.signal })
+      .then(
+        () => undefined,
+        (error) => (isAnswer(error) ? undefined : this.#explained(error).message),
+      );
+    const others = Promise.allSettled([...this.#calls]);
+    const silent = `it answered nothing any more, not even a ping within ${PING_MS / 1_000} s`;
+    const patience = Promise.all([others, sleep(PING_MS, undefined, { ref: false })]).then(() => silent);
+    const problem = await Promise.race([answered, patience]);
+    over.abort();
+    if (problem === undefined || !this.isOpen) return;
+    this.#givenUp = problem;
+    await this.close();
   }
 
   /** Why it is no longer there. */
   get end(): string {
-    return this.#explained('the connection was closed').message;
+    return this.#explained(this.#givenUp ?? 'the connection was closed').message;
   }
 
   async close(): Promise<void> {
@@ -208,28 +259,15 @@ export class Connection {
   }
 }
 
-/** It speaks another revision of the protocol, or does not know the greeting at all. */
-function refusesForm({ cause }: Error): boolean {
-  const { code, data } = (cause ?? {}) as { code?: unknown; data?: { text?: unknown } };
-  const said = typeof data?.text === 'string' ? codeIn(data.text) : code;
-  return said === UNSUPPORTED_VERSION || said === UNKNOWN_METHOD;
-}
-
-/** By HTTP the refusal is the body of an error. */
-function codeIn(body: string): unknown {
-  try {
-    return (JSON.parse(body) as { error?: { code?: unknown } } | null)?.error?.code;
-  } catch {
-    return undefined;
-  }
+export function isTimeout(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === 'REQUEST_TIMEOUT';
 }
 
 /** `fetch failed` says nothing; what it has come from does. */
 function messageOf(error: Error, startMs: number): string {
-  if ((error as { code?: unknown }).code === 'REQUEST_TIMEOUT')
-    return `it did not answer within ${startMs} ms`;
-  const { status } = (error as { data?: { status?: unknown } }).data ?? {};
-  if (typeof status === 'number') {
+  if (isTimeout(error)) return `it did not answer within ${startMs} ms`;
+  const status = statusOf(error);
+  if (status !== undefined) {
     const asksWho = status === 401 || status === 403 ? ' (it may want a token: bearer_token_env_var)' : '';
     return `it answered HTTP ${status}${asksWho}: ${error.message}`;
   }

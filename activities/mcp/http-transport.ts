@@ -1,5 +1,10 @@
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  type JSONRPCMessage,
+  StreamableHTTPClientTransport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client';
 import { CadreError, type McpServerSettings } from '../../protocol/index.ts';
+import { STREAM_ENDED } from './connection-lost.ts';
 import { FloodGuard } from './flood-guard.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,10 +18,32 @@ export function httpTransport(
   settings: McpServerSettings & { url: string },
   environment: Environment,
 ): StreamableHTTPClientTransport {
-  return new StreamableHTTPClientTransport(new URL(settings.url), {
+  return new AnsweringTransport(new URL(settings.url), {
     requestInit: { headers: headersOf(settings, environment) },
     fetch: boundedFetch(new FloodGuard()),
   });
+}
+
+/**
+ * Says of each request when its answer cannot come any more: the SDK tries to take up a stream that broke off, and where
+ * it cannot, it lets whoever has asked wait until their time is up.
+ */
+class AnsweringTransport extends StreamableHTTPClientTransport {
+  override send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    if (!('method' in message && 'id' in message)) return super.send(message, options);
+    const { id } = message;
+    const error = {
+      code: 0,
+      message: 'the connection broke off before the answer was complete',
+      data: STREAM_ENDED,
+    };
+    const onRequestStreamEnd = (): void => {
+      options.onRequestStreamEnd?.();
+      // Of what has been answered nobody hears it.
+      this.onmessage?.({ jsonrpc: '2.0', id, error });
+    };
+    return super.send(message, { ...options, onRequestStreamEnd });
+  }
 }
 
 /** What it is told of whoever asks: by variables, which stand in no configuration and no history. */

@@ -2,16 +2,17 @@ import { z } from 'zod';
 import { CadreError, MCP_CALL_MS, MCP_START_MS, matchesGlob } from '../../protocol/index.ts';
 import { ApprovalNeeded } from '../tools/approval-needed.ts';
 import { defineTool, type Tool, type ToolContext } from '../tools/define-tool.ts';
-import type { McpServer, ServerTool } from './server.ts';
+import { statusOf } from './connection-lost.ts';
+import type { McpServer } from './server.ts';
+import type { ServerTool } from './server-tools.ts';
 import { toolResult } from './tool-result.ts';
 
 /** The server checks what is in it, by its own schema. */
 const anyArguments = z.record(z.string(), z.unknown());
+/** As long as a call may wait for signs of life of its server. */
+const CHECK_MS = 20_000;
 /** Of what stands besides a schema, at the end of a description. */
 const MOST_BESIDES = 2_000;
-/** Failures of the network before anything was sent. */
-const NOTHING_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-
 /** What its tools need of a server. */
 export type ToolServer = Pick<McpServer, 'name' | 'settings' | 'call'>;
 
@@ -27,8 +28,8 @@ export function mcpTool(server: ToolServer, tool: ServerTool): Tool {
     description: descriptionOf(tool),
     effects: onlyReads ? 'none' : 'some',
     parameters: anyArguments,
-    // It may have to start the server first; the call itself is timed by the connection.
-    timeoutMs: () => timeout + startMs,
+    // It may have to start the server first, and to see whether it is there; the call itself is timed by the connection.
+    timeoutMs: () => (onlyReads ? 2 : 1) * (timeout + startMs + CHECK_MS),
     summary: argumentsLine,
     async run(args, context) {
       requireApproval(server, tool, args, { isApproved, onlyReads }, context);
@@ -37,7 +38,7 @@ export function mcpTool(server: ToolServer, tool: ServerTool): Tool {
         return await toolResult(result, context);
       } catch (error) {
         context.signal.throwIfAborted();
-        throw explained(error, server.name, tool.own, { timeout, onlyReads });
+        throw explained(error, server.name, tool.own, onlyReads);
       }
     },
   });
@@ -82,22 +83,9 @@ function argumentsLine(args: Record<string, unknown>): string {
     .join(', ');
 }
 
-interface Kind {
-  timeout: number;
-  onlyReads: boolean;
-}
-
-function explained(error: unknown, server: string, tool: string, { timeout, onlyReads }: Kind): unknown {
+function explained(error: unknown, server: string, tool: string, onlyReads: boolean): unknown {
   if (error instanceof CadreError || !(error instanceof Error)) return error;
   const { code } = error as { code?: unknown };
-  if (code === 'REQUEST_TIMEOUT') {
-    const message = `${tool} of the MCP server ${server} took longer than ${timeout} ms; the server was told to stop it.`;
-    return new CadreError(
-      'timeout',
-      message,
-      onlyReads ? {} : { hint: 'Look at what it has done before you try again.' },
-    );
-  }
   const said = `The MCP server ${server} did not answer ${tool}: ${error.message.slice(0, 2_000)}`;
   // The server's own refusal: it has looked at the call, and says what came of it.
   if (typeof code === 'number') {
@@ -106,14 +94,12 @@ function explained(error: unknown, server: string, tool: string, { timeout, only
       `The MCP server ${server} refused ${tool}: ${error.message.slice(0, 2_000)} (${code})`,
     );
   }
-  const cause = ((error.cause as { code?: unknown } | undefined)?.code ?? '') as string;
-  const { data } = error as { data?: { status?: unknown } };
-  if (typeof data?.status === 'number' && data.status < 500) {
+  const status = statusOf(error);
+  if (status !== undefined && status < 500) {
     const hint = `Its settings: [mcp_servers.${server}]; \`cadre doctor\` tries it.`;
-    return new CadreError('tool_failed', `${said} (HTTP ${data.status})`, { hint });
+    return new CadreError('tool_failed', `${said} (HTTP ${status})`, { hint });
   }
-  if (onlyReads || NOTHING_SENT.has(cause))
-    return new CadreError('tool_failed', `${said}${cause && ` (${cause})`}`);
+  if (onlyReads) return new CadreError('tool_failed', said);
   return new CadreError('outcome_unknown', `${said}. It is unknown whether it had its effect.`, {
     hint: 'Look at what is there before you try again.',
   });

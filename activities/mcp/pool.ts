@@ -10,7 +10,8 @@ import {
 } from '../../protocol/index.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { mcpTool, type ToolServer } from './mcp-tool.ts';
-import { McpServer, type ServerTool } from './server.ts';
+import { McpServer } from './server.ts';
+import type { ServerTool } from './server-tools.ts';
 import { serverOf } from './tool-names.ts';
 
 export interface McpPoolOptions {

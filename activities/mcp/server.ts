@@ -1,18 +1,9 @@
-import { CadreError, type McpServerSettings, matchesGlob } from '../../protocol/index.ts';
-import { Connection, ConnectionLost, type ListedTool } from './connection.ts';
+import { CadreError, type McpServerSettings } from '../../protocol/index.ts';
+import { Connection, isTimeout } from './connection.ts';
+import { ConnectionLost, isSessionGone } from './connection-lost.ts';
 import type { CallResult } from './result-text.ts';
 import type { Surroundings } from './server-surroundings.ts';
-import { offeredNames } from './tool-names.ts';
-import { type FittedSchema, fittedSchema } from './tool-schema.ts';
-
-/** A tool of a server that agents may be offered. */
-export interface ServerTool extends FittedSchema {
-  /** As the server calls it. */
-  own: string;
-  /** As models call it. */
-  name: string;
-  description: string;
-}
+import { type ServerTool, serverTools } from './server-tools.ts';
 
 export interface CallOptions {
   signal: AbortSignal;
@@ -25,8 +16,6 @@ export interface CallOptions {
 const GOOD_MS = 30_000;
 const FIRST_WAIT_MS = 1_000;
 const MOST_WAIT_MS = 60_000;
-const MOST_DESCRIPTION = 8_000;
-const NAMED = 5;
 const STOPPING = 'its worker is stopping';
 
 /**
@@ -101,15 +90,15 @@ export class McpServer {
    */
   tools(): Promise<readonly ServerTool[]> {
     return this.#using(async () => {
-      await this.#open();
+      await this.#ready();
       return this.#tools;
     });
   }
 
   /**
    * @param options.onlyReads then a call that got lost on the way is made once more
-   * @throws CadreError `tool_failed` when nothing was called, `outcome_unknown` when nobody knows; the error of the SDK
-   * for what the server refuses
+   * @throws CadreError `tool_failed` when nothing was called, `outcome_unknown` when nobody knows, `timeout`; the error of
+   * the SDK for what the server refuses
    */
   call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<CallResult> {
     return this.#using(() => this.#call(tool, args, options));
@@ -117,19 +106,25 @@ export class McpServer {
 
   async #call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<CallResult> {
     for (let attempt = 1; ; attempt++) {
-      const connection = await this.#open();
+      const connection = await this.#ready();
       try {
-        return await connection.call(tool, args, options);
+        const result = await connection.call(tool, args, options);
+        this.#failures = 0;
+        return result;
       } catch (error) {
+        if (isTimeout(error) && !options.signal.aborted)
+          throw await this.#timedOut(tool, connection, options);
         if (isSessionGone(error)) {
           // As after a restart of the server: it has not looked at the call.
           await this.#lose(connection);
           if (attempt === 1) continue;
         }
         if (!(error instanceof ConnectionLost)) throw error;
+        await connection.checked();
         this.#noteEnd(connection);
-        if (!options.onlyReads) throw this.#lost(tool, error.message);
-        if (attempt > 1) throw this.#unavailable(error.message);
+        if (attempt === 1 && (options.onlyReads || !error.wasSent)) continue;
+        if (options.onlyReads || !error.wasSent) throw this.#unavailable(error.message);
+        throw this.#lost(tool, error.message);
       }
     }
   }
@@ -149,6 +144,12 @@ export class McpServer {
     }
   }
 
+  /** The same for a call: none is made while it is in doubt whether the server answers at all. */
+  async #ready(): Promise<Connection> {
+    await this.#connection?.checked();
+    return this.#open();
+  }
+
   /** The connection that there is, or a new one. */
   #open(): Promise<Connection> {
     const known = this.#connection;
@@ -160,19 +161,21 @@ export class McpServer {
   }
 
   async #start(): Promise<Connection> {
-    if (this.#connection !== undefined) this.#noteEnd(this.#connection);
+    const last = this.#connection;
+    if (last !== undefined) this.#noteEnd(last);
     const { signal } = this.#closed;
     if (signal.aborted) throw this.#unavailable(STOPPING);
-    const waitMs = this.#notBefore - Date.now();
+    const waitMs = this.#waitMs;
     if (waitMs > 0) {
       const times = this.#failures === 1 ? 'once' : `${this.#failures} times in a row`;
-      const last = this.#problem ?? this.#end;
       throw this.#unavailable(
-        `it has failed ${times}, and is tried again in ${Math.ceil(waitMs / 1_000)} s: ${last}`,
+        `it has failed ${times}, and is tried again in ${seconds(waitMs)}: ${this.#problem ?? this.#end}`,
       );
     }
     let connection: Connection | undefined;
     try {
+      // So that no two of a server run side by side.
+      await last?.close();
       connection = await Connection.open(this.settings, this.#around, signal);
       await this.#list(connection);
       signal.throwIfAborted();
@@ -188,35 +191,10 @@ export class McpServer {
   }
 
   async #list(connection: Connection): Promise<void> {
-    const { tools, unreadable } = await connection.listTools(this.#closed.signal);
-    this.#take(tools, unreadable);
-  }
-
-  #take(listed: readonly ListedTool[], unreadable: number): void {
-    const { tools_allow: allow, tools_deny: deny = [] } = this.settings;
-    const isMeant = (name: string, globs: readonly string[]) => globs.some((glob) => matchesGlob(name, glob));
-    const wanted = listed.filter(
-      ({ name }) => (allow === undefined || isMeant(name, allow)) && !isMeant(name, deny),
-    );
-    const names = offeredNames(
-      this.name,
-      wanted.map(({ name }) => name),
-    );
-    const wrong: string[] = unreadable === 0 ? [] : [`${unreadable} that have no name`];
-    this.#tools = wanted.flatMap(({ name: own, description = '', inputSchema }) => {
-      try {
-        const about = description.slice(0, MOST_DESCRIPTION).replaceAll('\0', '');
-        return [{ own, name: names.get(own) ?? own, description: about, ...fittedSchema(inputSchema) }];
-      } catch (error) {
-        wrong.push(
-          `${JSON.stringify(own.slice(0, 80))} (the schema of its arguments: ${(error as Error).message})`,
-        );
-        return [];
-      }
-    });
-    const more = wrong.length > NAMED ? `, and ${wrong.length - NAMED} more` : '';
-    this.#leftOut =
-      wrong.length === 0 ? undefined : `tools left out: ${wrong.slice(0, NAMED).join(', ')}${more}`;
+    const listed = await connection.listTools(this.#closed.signal);
+    const { tools, leftOut } = serverTools(this.name, this.settings, listed);
+    this.#tools = tools;
+    this.#leftOut = leftOut;
   }
 
   /** A connection that is no longer open counts once; one that has served for a while is forgiven. */
@@ -242,11 +220,42 @@ export class McpServer {
   }
 
   #lost(tool: string, why: string): CadreError {
+    const what = this.#connection?.isOpen ? 'the answer of the MCP server' : 'the MCP server';
     return new CadreError(
       'outcome_unknown',
-      `It is unknown whether ${tool} had its effect: the MCP server ${this.name} was lost: ${why}.`,
-      { hint: 'Look at what is there before you try again; the next call starts the server again.' },
+      `It is unknown whether ${tool} had its effect: ${what} ${this.name} was lost: ${why}.`,
+      { hint: `Look at what is there before you try again.${this.#again()}` },
     );
+  }
+
+  async #timedOut(
+    tool: string,
+    connection: Connection,
+    { timeout, onlyReads }: CallOptions,
+  ): Promise<CadreError> {
+    await connection.checked();
+    this.#noteEnd(connection);
+    const since = {
+      true: 'the server was told to stop it',
+      false: connection.end,
+      undefined: 'it may go on',
+    };
+    const message = `${tool} of the MCP server ${this.name} took longer than ${timeout} ms; ${since[`${connection.answers}`]}.`;
+    const look = onlyReads ? '' : 'Look at what it has done before you try again.';
+    const hint = `${look}${this.#again()}`.trim();
+    return new CadreError('timeout', message, hint === '' ? {} : { hint });
+  }
+
+  get #waitMs(): number {
+    return this.#notBefore - Date.now();
+  }
+
+  /** What becomes of the next call. */
+  #again(): string {
+    if (this.#connection?.isOpen) return '';
+    const waitMs = this.#waitMs;
+    const from = waitMs > 0 ? `A call in ${seconds(waitMs)} or later` : 'The next call';
+    return ` ${from} ${this.settings.command === undefined ? 'connects to' : 'starts'} the server again.`;
   }
 
   #unavailable(why: string): CadreError {
@@ -257,12 +266,10 @@ export class McpServer {
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1_000)} s`;
 }
 
-/** Servers of HTTP answer so to a session that they do not know: with 404, some with 400. */
-function isSessionGone(error: unknown): boolean {
-  const { status } = (error as { data?: { status?: unknown } } | undefined)?.data ?? {};
-  return status === 404 || (status === 400 && /session/i.test(messageOf(error)));
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { killQuietly, killStrays, MARK_NAME } from '../sandbox/strays.ts';
 import { watchdog } from '../sandbox/watchdog.ts';
+import { NotSent } from './connection-lost.ts';
 import { MessageLines } from './message-lines.ts';
 import { StderrTail } from './stderr-tail.ts';
 
@@ -53,6 +54,10 @@ export class StdioTransport implements Transport {
   /** Why it ended by itself; undefined while it is there, and where the worker has closed it. */
   get ended(): string | undefined {
     return this.#ended === CLOSED ? undefined : this.#ended;
+  }
+
+  get isUp(): boolean {
+    return this.#ended === undefined;
   }
 
   get pid(): number | undefined {
@@ -103,10 +108,12 @@ export class StdioTransport implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     const child = this.#child;
     if (child === undefined || this.#ended !== undefined) {
-      return Promise.reject(new Error(this.#ended ?? 'it was not started'));
+      return Promise.reject(new NotSent(this.#ended ?? 'it was not started'));
     }
     return new Promise((resolve, reject) => {
-      child.stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+      child.stdin.write(serializeMessage(message), (error) =>
+        error ? reject(new NotSent(error.message, { cause: error })) : resolve(),
+      );
     });
   }
 

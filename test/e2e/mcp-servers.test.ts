@@ -68,6 +68,15 @@ async function until(holds: () => boolean | Promise<boolean>, ms = 60_000): Prom
   throw new Error('it did not come about');
 }
 
+/** A public server by streamable HTTP, once it listens. */
+async function startWeb(port: number): Promise<ChildProcess> {
+  const env = { ...process.env, PORT: String(port) };
+  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env, stdio: 'ignore' });
+  processes.push(child);
+  await until(async () => (await fetch(`http://127.0.0.1:${port}/mcp`).catch(() => undefined)) !== undefined);
+  return child;
+}
+
 /** Of what Temporal keeps of an agent, in bytes: the schemas of these servers have more. */
 async function largestEvent(id: string): Promise<number> {
   const { address } = await home.json<{ address: string }>(['server', 'status']);
@@ -159,8 +168,11 @@ test('a server that is killed between two calls is started again', async () => {
     call('mcp__all__echo', { message: 'two' }),
     { text: 'done' },
   ];
-  play = (request) => {
-    if (request.answers === 1) for (const pid of pidsOf(mark)) process.kill(pid, 'SIGKILL');
+  play = async (request) => {
+    if (request.answers === 1) {
+      for (const pid of pidsOf(mark)) process.kill(pid, 'SIGKILL');
+      await until(() => pidsOf(mark).length === 0);
+    }
     return answers[request.answers] ?? { text: 'too many' };
   };
   const run = await home.json<Run>(['run', 'go'], options(folder));
@@ -222,15 +234,7 @@ test('a person is asked about a call, once or for the session; with nobody to as
 test('a server is reached by streamable HTTP, also after it has been started again', async () => {
   const folder = home.newFolder('http');
   const port = await freePort();
-  const start = async (): Promise<ChildProcess> => {
-    const env = { ...process.env, PORT: String(port) };
-    const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env, stdio: 'ignore' });
-    processes.push(child);
-    await until(
-      async () => (await fetch(`http://127.0.0.1:${port}/mcp`).catch(() => undefined)) !== undefined,
-    );
-    return child;
-  };
+  const start = () => startWeb(port);
   let server = await start();
   configure(
     `[mcp_servers.web]\nurl = "http://127.0.0.1:${port}/mcp"\nbearer_token_env_var = "WEB_TOKEN"\ntools_approved = ["*"]\n`,
@@ -329,4 +333,30 @@ test('a program that a cloned repository brings under the name of a server is no
   expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('done') });
   expect(ended.stderr).toContain('MCP server files: it could not be started');
   expect(existsSync(join(folder, 'RAN'))).toBe(false);
+});
+
+test('a server that is killed in the middle of a call by streamable HTTP is noticed', async () => {
+  const folder = home.newFolder('http-killed');
+  const port = await freePort();
+  const start = () => startWeb(port);
+  const server = await start();
+  configure(
+    `[mcp_servers.web]\nurl = "http://127.0.0.1:${port}/mcp"\ntimeout_ms = 600_000\ntools_approved = ["*"]\n`,
+  );
+  play = inTurn([
+    call('mcp__web__trigger-long-running-operation', { duration: 600, steps: 600 }),
+    call('mcp__web__echo', { message: 'again' }),
+    { text: 'done' },
+  ]);
+  const running = home.start(['run', 'go', '--jsonl'], options(folder));
+  await running.says(/"tool\.begin".*trigger-long-running-operation/);
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const gone = new Promise((resolve) => server.once('exit', resolve));
+  server.kill('SIGKILL');
+  await gone;
+  await start();
+  expect((await running.ended).code).toBe(0);
+  const outputs = outputsOf(model.requests.at(-1) as SeenRequest);
+  expect(JSON.parse(outputs[0] ?? '')).toMatchObject({ error: { code: 'outcome_unknown' } });
+  expect(outputs[1]).toBe('Echo: again');
 });

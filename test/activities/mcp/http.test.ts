@@ -44,7 +44,8 @@ async function web(odd: Record<string, Answerer> = {}) {
       result(response, message, { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] });
     } else if (message.method === 'tools/call') {
       result(response, message, { content: [{ type: 'text', text: 'echoed' }] });
-    } else response.writeHead(202).end();
+    } else if (message.method === 'ping') result(response, message, {});
+    else response.writeHead(202).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   undo.push(() => {
@@ -164,3 +165,33 @@ test('a server that speaks nothing but the later revision is greeted anew, and s
   expect(greetings.slice(0, 2)).toEqual(['initialize', 'server/discover']);
   expect(served.problems()).toEqual([]);
 });
+/** An answer that begins and breaks off, as when a server is killed; with `resumable` it could be taken up again. */
+const breakingOff = (response: ServerResponse, resumable: boolean): void => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(resumable ? 'id: 1\nretry: 100\ndata: \n\n' : ': begun\n\n');
+  setTimeout(() => response.destroy(), 100);
+};
+
+test.each([false, true])(
+  'an answer that breaks off is a loss, and not waited for; resumable: %s',
+  async (resumable) => {
+    let calls = 0;
+    const { url, seen } = await web({
+      'tools/call': (message, response) => {
+        calls++;
+        if (calls === 2) result(response, message, { content: [{ type: 'text', text: 'echoed' }] });
+        else breakingOff(response, resumable);
+      },
+    });
+    const reading = started({ url, tools_read_only: ['*'] });
+    expect(await callOf(reading)).toMatchObject({ output: 'echoed' });
+    await expect(callOf(started({ url }))).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      message: expect.stringContaining('broke off'),
+      hint: 'Look at what is there before you try again.',
+    });
+    expect(calls).toBe(3);
+    // It was there all the time: the connections went on.
+    expect(seen.filter(({ method }) => method === 'initialize')).toHaveLength(2);
+  },
+);

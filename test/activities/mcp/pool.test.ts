@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { isAlive } from '../../../activities/sandbox/strays.ts';
 import type { Tool } from '../../../activities/tools/define-tool.ts';
-import type { McpServerSettings } from '../../../protocol/index.ts';
+import type { CadreError, McpServerSettings } from '../../../protocol/index.ts';
 import { eventually } from '../sandbox/processes.ts';
 import { contextIn } from '../tools/tool-context.ts';
 import { type Served, serve, small } from './servers.ts';
@@ -30,6 +30,13 @@ function started(servers: Record<string, McpServerSettings>, environment?: Recor
   return served;
 }
 const noted = (): string[] => readFileSync(notes, 'utf8').trim().split('\n');
+const pids = (): number[] =>
+  noted()
+    .flatMap((line) => line.match(/^started (\d+)$/)?.[1] ?? [])
+    .map(Number);
+/** As the system sees it, before the worker hears of it: what is only waiting to be buried runs no longer. */
+const isRunning = (pid: number): boolean =>
+  existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 const run = (tool: Tool, args: unknown = {}, options: Parameters<typeof contextIn>[1] = {}) =>
   tool.run(args, contextIn(folder, options));
 const names = async (served: Served) => (await served.offered()).map(({ name }) => name);
@@ -100,7 +107,7 @@ test('a command that does not exist is named', async () => {
 
 test('a tool whose schema is wrong is left out, and only that', async () => {
   const served = started({ odd: small('wrong-schema') });
-  expect(await names(served)).toHaveLength(10);
+  expect(await names(served)).toHaveLength(12);
   const [problem] = served.problems();
   expect(problem).toContain('1 that have no name');
   for (const name of ['list', 'typo', 'text']) expect(problem).toContain(`"${name}" (the schema`);
@@ -172,8 +179,65 @@ test('a call that takes longer than timeout_ms is given up', async () => {
   const served = started({ a: small('good', { timeout_ms: 2_000 }, notes) });
   await expect(run(await served.tool('mcp__a__sleep'), { ms: 100_000 })).rejects.toMatchObject({
     code: 'timeout',
-    message: expect.stringContaining('longer than 2000 ms'),
+    message: expect.stringMatching(/longer than 2000 ms; the server was told to stop it/),
   });
+});
+
+test('a server that hangs is ended with what it has started, and the next call starts it again', async () => {
+  const served = started({ a: small('good', { timeout_ms: 3_000 }, notes) });
+  const hang = await served.tool('mcp__a__hang');
+  const error = await run(hang).catch((thrown: CadreError) => thrown);
+  expect(error).toMatchObject({
+    code: 'timeout',
+    message: expect.stringContaining('not even a ping within 5 s'),
+    hint: expect.stringContaining('The next call starts the server again'),
+  });
+  expect(await run(await served.tool('mcp__a__echo'), { say: 'back' })).toMatchObject({ output: 'back' });
+  const [first = 0, second = 0] = pids();
+  expect([await isAlive(first), await isAlive(second)]).toEqual([false, true]);
+});
+
+test('so is one that hangs in a call that is interrupted', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  const stop = new AbortController();
+  const running = run(await served.tool('mcp__a__hang'), {}, { signal: stop.signal });
+  await eventually(() => noted().includes('call hang'));
+  stop.abort(new Error('interrupted'));
+  await expect(running).rejects.toThrow('interrupted');
+  expect(await run(await served.tool('mcp__a__echo'), { say: 'back' })).toMatchObject({ output: 'back' });
+  expect(pids()).toHaveLength(2);
+});
+
+test('calls of others go on: on a server that answers pings, and on one that is at work on them', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  const sleeping = run(await served.tool('mcp__a__sleep'), { ms: 12_000 });
+  const stop = new AbortController();
+  const stopped = run(await served.tool('mcp__a__sleep'), { ms: 100_000 }, { signal: stop.signal });
+  await eventually(() => noted().filter((line) => line === 'call sleep').length === 2);
+  stop.abort(new Error('interrupted'));
+  await expect(stopped).rejects.toThrow('interrupted');
+  expect(await sleeping).toMatchObject({ output: 'slept' });
+
+  const working = run(await served.tool('mcp__a__work'), { ms: 12_000 });
+  await eventually(() => noted().includes('call work'));
+  const again = new AbortController();
+  const waiting = run(await served.tool('mcp__a__echo'), { say: 'x' }, { signal: again.signal });
+  again.abort(new Error('interrupted'));
+  await expect(waiting).rejects.toThrow('interrupted');
+  expect(await working).toMatchObject({ output: 'worked' });
+  expect(pids()).toHaveLength(1);
+});
+
+test('a call that cannot have reached its server is made on a new one, whatever it does', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  const echo = await served.tool('mcp__a__echo');
+  for (let i = 0; i < 3; i++) {
+    const [pid = 0] = pids().slice(-1);
+    process.kill(pid, 'SIGKILL');
+    await eventually(() => !isRunning(pid));
+    expect(await run(echo, { say: 'x' })).toMatchObject({ output: 'x' });
+  }
+  expect(pids()).toHaveLength(4);
 });
 
 test('what a server refuses is told in its words', async () => {

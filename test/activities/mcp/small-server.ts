@@ -23,6 +23,8 @@ const tools: Record<string, unknown>[] = [
   { name: 'flood', inputSchema: object() },
   { name: 'last-words', inputSchema: object() },
   { name: 'hang-up', inputSchema: object() },
+  { name: 'hang', inputSchema: object() },
+  { name: 'work', inputSchema: object({ ms: { type: 'number' } }) },
 ];
 const listed: Record<string, () => unknown[]> = {
   many: () => Array.from({ length: 200 }, (_, i) => ({ name: `tool_${i}`, inputSchema: object() })),
@@ -53,6 +55,11 @@ const answers: Record<string, (args: Record<string, unknown>) => unknown> = {
   }),
 };
 
+/** As a server that does one thing at a time, and nothing beside it. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** Messages that nobody has asked for, as fast as they are taken. */
 function flood(): void {
   const params = { x: 'x'.repeat(1_000) };
@@ -81,6 +88,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo },
     });
   } else if (method === 'tools/list') send({ id, result: { tools: listed[mode]?.() ?? tools } });
+  else if (method === 'ping') send({ id, result: {} });
   else if (method === 'notifications/cancelled') note('cancelled');
   else if (method === 'tools/call') answer(id, params.name, params.arguments);
 });
@@ -90,7 +98,11 @@ function answer(id: unknown, name: string, args: Record<string, unknown>): void 
   if (name === 'die') process.exit(7);
   if (name === 'flood') flood();
   else if (name === 'hang-up') closeSync(1);
-  else if (name === 'last-words') {
+  else if (name === 'hang') block(2_147_483_647);
+  else if (name === 'work') {
+    block(Number(args.ms));
+    send({ id, result: text('worked') });
+  } else if (name === 'last-words') {
     send({ id, result: text('last words') });
     process.stdin.destroy();
   } else if (name === 'refuse') send({ id, error: { code: -32602, message: 'say is missing' } });
