@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AgentId, CadreError } from '../../protocol/index.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
 import { Terminal } from '../sandbox/terminal.ts';
+import { Keyboard } from './keyboard.ts';
 import { type Look, SessionOutput } from './session-output.ts';
 
 export interface SessionCommand {
@@ -25,6 +26,7 @@ export interface SessionCommand {
 }
 
 const INTERRUPT = '\u0003';
+const SHOWN_CHARACTERS = 20;
 
 /** A command that may go on after the call that has started it, in a process group of its own. */
 export class CommandSession {
@@ -32,6 +34,7 @@ export class CommandSession {
   readonly command: SessionCommand;
   readonly #output: SessionOutput;
   readonly #terminal: Terminal | undefined;
+  readonly #keyboard: Keyboard | undefined;
   readonly #stopped = new AbortController();
   #notes: string[] = [];
   readonly #done: Promise<void>;
@@ -48,6 +51,7 @@ export class CommandSession {
     const { stateDir, limitTokens, hasTerminal } = command;
     this.#output = new SessionOutput({ stateDir, limitTokens, isTerminal: hasTerminal });
     this.#terminal = hasTerminal ? new Terminal() : undefined;
+    this.#keyboard = this.#terminal && new Keyboard(this.#terminal);
     this.#done = this.#run();
   }
 
@@ -66,22 +70,25 @@ export class CommandSession {
   }
 
   /**
-   * Types something.
+   * Types as far as the program reads within so many ms.
    *
-   * @throws CadreError `invalid_arguments` where there is no terminal, unless it is Ctrl-C; `tool_failed` where what was
-   * typed before has not been read
+   * @returns what went otherwise than asked for, a sentence; undefined when all was typed
+   * @throws CadreError `invalid_arguments` where there is no terminal, unless it is Ctrl-C, and where it would lose a part
    */
-  type(chars: string): void {
-    if (this.#isOver) return;
-    const { stream } = this.#terminal ?? {};
-    if (stream === undefined) {
-      if (chars === INTERRUPT) this.#send?.('SIGINT');
-      else throw noInput(this.id);
-    } else if (stream.writableLength > 0) {
-      throw new CadreError('tool_failed', `Session ${this.id} has not read what was typed before.`, {
-        hint: 'Nothing was typed now. Look at its output with empty chars, or end it.',
-      });
-    } else stream.write(chars);
+  async type(chars: string, ms: number, signal: AbortSignal): Promise<string | undefined> {
+    if (this.#isOver || chars === '') return undefined;
+    if (this.#keyboard === undefined) {
+      if (chars !== INTERRUPT) throw noInput(this.id);
+      this.#send?.('SIGINT');
+      return undefined;
+    }
+    const { characters, lostSignal } = await this.#keyboard.type(chars, ms, signal);
+    if (lostSignal && chars.startsWith(INTERRUPT)) {
+      this.#send?.('SIGINT');
+      const others = chars === INTERRUPT ? '' : ' Nothing else was typed.';
+      return `The terminal takes nothing more, so the program was sent SIGINT in place of Ctrl-C.${others}`;
+    }
+    return characters === chars.length ? undefined : partly(chars, characters);
   }
 
   /** Until it has ended, or for so many ms. An abort ends it with all it started, and throws its reason. */
@@ -144,6 +151,11 @@ export class CommandSession {
       this.#isOver = true;
     }
   }
+}
+
+function partly(chars: string, typed: number): string {
+  const next = JSON.stringify(chars.slice(typed, typed + SHOWN_CHARACTERS));
+  return `Typed ${typed} of ${chars.length} characters: the program does not read, and its terminal holds no more. The rest, from ${next} on, was not typed and will not be.`;
 }
 
 function noInput(id: number): CadreError {

@@ -7,6 +7,7 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { killQuietly, killStrays, MARK_NAME } from '../sandbox/strays.ts';
+import { withoutTerminals } from '../sandbox/terminal.ts';
 import { watchdog } from '../sandbox/watchdog.ts';
 import { NotSent } from './connection-lost.ts';
 import { MessageLines } from './message-lines.ts';
@@ -81,8 +82,8 @@ export class StdioTransport implements Transport {
       cwd,
       detached: true,
       env: { ...environment, [MARK_NAME]: this.#mark },
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    }) as ChildProcessByStdio<Writable, Readable, Readable>;
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...withoutTerminals(4)],
+    }) as unknown as ChildProcessByStdio<Writable, Readable, Readable>;
     this.#exited = once(child, 'exit').catch(() => {});
     child.once('error', (error) => void this.#end(error.message));
     const drained = once(child.stdout, 'end').catch(() => {});

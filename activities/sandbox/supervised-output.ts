@@ -7,6 +7,8 @@ import type { Terminal } from './terminal.ts';
 
 /** How long to wait for the rest of the output after everything was killed. */
 const DRAIN_MS = 3_000;
+/** And where nobody will read it: whoever has interrupted the command is not to wait for what holds its output open. */
+const UNREAD_MS = 250;
 
 /** Where output comes from, and what to do once the command has its own end of that. */
 interface OutputSource {
@@ -52,9 +54,10 @@ export class SupervisedOutput {
   }
 
   /** Waits for the rest, which is there already when every writer is gone. */
-  async finish(): Promise<void> {
+  async finish({ isRead }: { isRead: boolean }): Promise<void> {
     const late = new AbortController();
-    await Promise.race([this.#done, sleep(DRAIN_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    const ms = isRead ? DRAIN_MS : UNREAD_MS;
+    await Promise.race([this.#done, sleep(ms, undefined, { signal: late.signal }).catch(() => {})]);
     late.abort();
     this.#socket.destroy();
     if (this.#problem !== undefined) throw this.#problem;

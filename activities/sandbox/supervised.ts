@@ -93,7 +93,7 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
     const { code, signal } = await ended;
     const durationMs = performance.now() - started;
     await run.killRest();
-    await output.finish();
+    await output.finish({ isRead: !command.signal.aborted });
     command.signal.throwIfAborted();
     const exitCode = code ?? 128 + osConstants.signals[signal ?? 'SIGKILL'];
     return {

@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import type { Writable } from 'node:stream';
 import { PIPES_PREFIX, placeForPipes } from './pipes-folder.ts';
 import { MARK_NAME } from './strays.ts';
+import { withoutTerminals } from './terminal.ts';
 
 /**
  * Reads `+ group mark` and `- group mark` until its input closes, which is when the worker is gone, however it went.
@@ -74,7 +75,7 @@ class Watchdog {
       cwd: '/',
       detached: true,
       env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
-      stdio: ['pipe', 'ignore', 'ignore'],
+      stdio: ['pipe', 'ignore', 'ignore', ...withoutTerminals(3)],
     });
     this.#process = child;
     const started = performance.now();
@@ -86,7 +87,7 @@ class Watchdog {
     };
     child.on('error', gone);
     child.on('exit', gone);
-    child.stdin.on('error', () => {});
+    child.stdin?.on('error', () => {});
     child.unref();
     (child.stdin as Writable & { unref?(): void }).unref?.();
     for (const [group, mark] of this.#guarded) void this.#say('+', group, mark);

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
 import { ruleFor } from '../sandbox/approval-rules.ts';
@@ -171,13 +172,30 @@ function lineShell(): string {
 
 /** How a command has ended, in words. */
 export function endLine(end: SupervisedEnd): string {
-  const signal = end.signal === undefined ? '' : ` (${end.signal})`;
   if (end.tooMany !== undefined) {
     const { processes, threads } = end.tooMany;
     return `stopped, since it had ${processes} processes with ${threads} threads at once, and ${MOST_PROCESSES} and ${MOST_THREADS} is the most (exit code ${end.exitCode}, ${seconds(end.durationMs)})`;
   }
-  return `exit code ${end.exitCode}${signal}, ${seconds(end.durationMs)}`;
+  return `exit code ${end.exitCode}${signalNote(end)}, ${seconds(end.durationMs)}`;
 }
+
+/**
+ * When a signal has ended a program, shells and bubblewrap end with 128 and its number. Since any program may end with that
+ * code, it is not certain then.
+ */
+function signalNote({ exitCode, signal }: SupervisedEnd): string {
+  if (signal !== undefined) return ` (${signal})`;
+  const [name] =
+    Object.entries(constants.signals).find(
+      ([name, number]) => number === exitCode - 128 && !ENDS_NOTHING.has(name),
+    ) ?? [];
+  return name === undefined ? '' : ` (as after ${name})`;
+}
+
+const ENDS_NOTHING = new Set([
+  ...['SIGCHLD', 'SIGCONT', 'SIGURG', 'SIGWINCH', 'SIGINFO'],
+  ...['SIGSTOP', 'SIGTSTP', 'SIGTTIN', 'SIGTTOU'],
+]);
 
 export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;

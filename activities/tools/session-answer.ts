@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
 import type { CommandSession } from '../commands/command-session.ts';
 import { endLine, seconds, withoutNuls } from './command-call.ts';
@@ -21,15 +22,17 @@ export const maxOutputTokens = z
   .optional()
   .describe('Cut the output to about so many tokens; never more than the usual limit');
 
-/** Waits for a command that may go on, and tells what it has written, and how it stands. */
+/** Types to a command that may go on, waits for it, and tells what it has written, and how it stands. */
 export async function lookAt(
   session: CommandSession,
   { commands, signal }: Pick<ToolContext, 'commands' | 'signal'>,
-  { waitMs, maxTokens }: { waitMs: number; maxTokens: number | undefined },
+  { chars = '', waitMs, maxTokens }: { chars?: string; waitMs: number; maxTokens: number | undefined },
 ): Promise<ToolResult> {
   const { id } = session;
+  const started = performance.now();
+  const untyped = await session.type(chars, waitMs, signal);
   try {
-    await session.wait(waitMs, signal);
+    await session.wait(Math.max(0, waitMs - (performance.now() - started)), signal);
   } catch (error) {
     commands.forget(session, 'it was ended, since the call was interrupted');
     await session.discard();
@@ -41,8 +44,8 @@ export async function lookAt(
   const head =
     end === undefined ? `still running, session_id ${id}, ${seconds(session.ageMs)}` : endLine(end);
   return {
-    output: `${[head, ...notes].join('\n')}\n${withoutNuls(text)}`,
-    success: end === undefined || end.exitCode === 0,
+    output: `${[head, ...(untyped === undefined ? [] : [untyped]), ...notes].join('\n')}\n${withoutNuls(text)}`,
+    success: untyped === undefined && (end === undefined || end.exitCode === 0),
     command_session: { id, open: end === undefined },
     ...(handle === undefined ? {} : { handle }),
   };

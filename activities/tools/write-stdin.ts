@@ -37,8 +37,7 @@ export const writeStdin = defineTool({
     if ('output' in session) return session;
     const asks = session.command.asksForInput && !session.isOver && !isHarmless(chars);
     if (asks && !context.approved) throw approvalFor(session, chars);
-    if (chars !== '') session.type(chars);
-    return lookAt(session, context, { waitMs: yield_time_ms, maxTokens: max_output_tokens });
+    return lookAt(session, context, { chars, waitMs: yield_time_ms, maxTokens: max_output_tokens });
   },
 });
 

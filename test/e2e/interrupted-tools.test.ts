@@ -54,9 +54,7 @@ function casesIn(folder: string): Record<string, () => Case> {
     };
   };
   return {
-    shell: running((seconds) => [
-      () => call('shell', { command: `trap '' TERM INT; sleep ${seconds} | cat`, timeout_ms: 600_000 }),
-    ]),
+    // First, so that all that a worker starts with its first command starts beside a terminal.
     exec_command: running((seconds) => [
       () =>
         call('exec_command', {
@@ -64,6 +62,9 @@ function casesIn(folder: string): Record<string, () => Case> {
           tty: true,
           yield_time_ms: 600_000,
         }),
+    ]),
+    shell: running((seconds) => [
+      () => call('shell', { command: `trap '' TERM INT; sleep ${seconds} | cat`, timeout_ms: 600_000 }),
     ]),
     write_stdin: running((seconds) => [
       () => call('exec_command', { cmd: `sleep ${seconds} & cat`, tty: true, yield_time_ms: 500 }),

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { CommandSessions } from '../../../activities/commands/command-sessions.ts';
+import { StdioTransport } from '../../../activities/mcp/stdio-transport.ts';
 import { detectSandbox, type SandboxState } from '../../../activities/sandbox/detect-sandbox.ts';
+import { watchdog } from '../../../activities/sandbox/watchdog.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
 import type { ToolResult } from '../../../activities/tools/define-tool.ts';
 import { createExecCommand, execCommand } from '../../../activities/tools/exec-command.ts';
@@ -235,6 +237,32 @@ test('a command has nothing of the terminals of others', async () => {
     const { output } = await exec({ cmd: 'ls -l /proc/self/fd', tty });
     expect(output).toMatch(/^exit code 0/);
     expect(output).not.toContain('ptmx');
+  }
+});
+
+test('nor has what goes on beside it, which would keep its output from ending', async () => {
+  await exec({ cmd: 'true' });
+  const first = watchdog.pid as number;
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await begin('cat', { tty: true });
+  // One that starts while a terminal is open, as with the first command of a worker.
+  process.kill(first, 'SIGKILL');
+  expect(await eventually(() => watchdog.pid !== undefined && watchdog.pid !== first)).toBe(true);
+  const server = new StdioTransport({
+    command: 'sleep',
+    args: ['600'],
+    cwd: folder,
+    environment: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+    secrets: [],
+  });
+  await server.start();
+  try {
+    for (const pid of [watchdog.pid, server.pid]) {
+      const open = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+      expect(open.filter((path) => /ptmx|pts/.test(path))).toEqual([]);
+    }
+  } finally {
+    await server.close();
   }
 });
 

@@ -188,6 +188,20 @@ test('a question is the same for the same words in the same folder only', async 
   );
 });
 
+test('an exit code that stands for a signal names it, as uncertain where a program may have chosen the code', async () => {
+  const headOf = async (command: string, options?: Parameters<typeof contextIn>[1]) =>
+    (await run({ command }, options)).output.split(',')[0];
+  expect(await headOf('kill -SEGV $$')).toBe('exit code 139 (SIGSEGV)');
+  expect(await headOf('exit 137')).toBe('exit code 137 (as after SIGKILL)');
+  for (const code of [128, 145, 255]) expect(await headOf(`exit ${code}`)).toBe(`exit code ${code}`);
+  if (!state.works) return;
+  const sandboxed = { settings: { sandbox_mode: 'read-only' as const } };
+  for (const signal of ['SEGV', 'KILL', 'USR1']) {
+    expect(await headOf(`kill -${signal} $$`, sandboxed)).toMatch(/^exit code 1\d\d \(as after SIG\w+\)$/);
+    expect(await headOf(`kill -${signal} $$`, sandboxed)).toContain(signal);
+  }
+});
+
 test('the same command is another question where the sandbox of the agent is another', async () => {
   const tool = createShell(async () => none);
   const keys = await Promise.all(
