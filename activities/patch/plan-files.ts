@@ -5,7 +5,7 @@ import { CadreError, counted } from '../../protocol/index.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
 import { applyHunks } from './apply-hunks.ts';
 import type { FileChange } from './parse-patch.ts';
-import type { FileWrite } from './write-files.ts';
+import type { FileWrite } from './staged-file.ts';
 
 /** A larger file is no text that somebody edits by hand. */
 const MOST_FILE_BYTES = 10_000_000;
@@ -28,11 +28,13 @@ const UNREAD = Symbol('unread');
  * What the changes make of the files as they are, each change on what those before it leave. Nothing is written.
  *
  * @param resolve an absolute path, from one of the patch
+ * @param signal stops it between two changes
  * @throws CadreError `tool_failed` for a change that does not fit what is there
  */
 export async function planFiles(
   changes: readonly FileChange[],
   resolve: (path: string) => string,
+  signal: AbortSignal,
 ): Promise<PlannedPatch> {
   const files = new Map<string, Known>();
   const summary: string[] = [];
@@ -43,6 +45,7 @@ export async function planFiles(
     return [real, known];
   };
   for (const change of changes) {
+    signal.throwIfAborted();
     if (change.kind === 'delete') {
       const link = await linkAt(resolve(change.path));
       if (link !== undefined) {

@@ -59,7 +59,7 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
 export const shell = createShell();
 
 /** Models that know `apply_patch` as a program call it so; whoever may not patch may not in this way either. */
-async function patchAsTool(input: string, context: ToolContext): Promise<string> {
+async function patchAsTool(input: string, context: ToolContext): Promise<string | ToolResult> {
   const { tool_policy: policy } = context.agent.settings;
   if (!isAllowed('apply_patch', policy) || policy.read_only === true) {
     throw new CadreError('tool_not_allowed', 'apply_patch is not available to this agent.');

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { applyPatch } from '../../../activities/tools/apply-patch.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
@@ -44,7 +45,7 @@ const update = (path: string, from = 'old', to = 'new') => [
 ];
 const run = (
   lines: readonly string[],
-  options: { settings?: Partial<AgentSettings>; approved?: boolean } = {},
+  options: { settings?: Partial<AgentSettings>; approved?: boolean; signal?: AbortSignal } = {},
 ) =>
   applyPatch.run(
     applyPatch.parameters.parse({ input: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }),
@@ -293,4 +294,22 @@ test('the question says what becomes of each file, and another fate is another q
   const remove = (await asked([`*** Delete File: ${file}`])).need;
   expect([change.summary, remove.summary]).toEqual([`change ${file}`, `delete ${file}`]);
   expect(remove.key).not.toBe(change.key);
+});
+
+test('an interrupted patch says what has become of it', async () => {
+  const controller = new AbortController();
+  const lines = Array.from({ length: 500 }, (_, i) => [`*** Add File: come/${i}`, '+x']).flat();
+  const running = run(lines, { signal: controller.signal });
+  while (!existsSync(join(folder, 'come'))) await setImmediate();
+  controller.abort();
+  expect(await running).toEqual({
+    output: expect.stringMatching(/interrupted.*\n*.*Nothing was changed, in no file/),
+    success: false,
+  });
+  expect(names()).toEqual([]);
+  expect(await run(['*** Add File: a', '+x'], { signal: AbortSignal.abort() })).toMatchObject({
+    output: expect.stringContaining('Nothing was changed'),
+    success: false,
+  });
+  expect(names()).toEqual([]);
 });
