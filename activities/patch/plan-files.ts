@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CadreError, counted } from '../../protocol/index.ts';
+import { systemReason } from '../system-reason.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
 import { applyHunks } from './apply-hunks.ts';
 import type { FileChange } from './parse-patch.ts';
@@ -108,7 +109,9 @@ async function realPath(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' || dirname(path) === path) throw unreachable(path, code);
+    if (code !== 'ENOENT' || dirname(path) === path) {
+      throw new CadreError('tool_failed', `${path} ${systemReason(error, 'read')}.`, { cause: error });
+    }
     if ((await lstat(path).catch(() => undefined)) !== undefined) {
       throw new CadreError('tool_failed', `${path} is a link to what is not there.`);
     }
@@ -175,14 +178,4 @@ function taken(path: string): CadreError {
   return new CadreError('tool_failed', `${path} is there already.`, {
     hint: 'Nothing was changed, in no file. Use *** Update File, or *** Delete File for it first.',
   });
-}
-
-function unreachable(path: string, code: string | undefined): CadreError {
-  const reasons: Record<string, string> = {
-    EACCES: 'may not be read',
-    ENOTDIR: 'leads through something that is not a folder',
-    ELOOP: 'leads through too many links',
-    ENAMETOOLONG: 'is too long a name',
-  };
-  return new CadreError('tool_failed', `${path} ${reasons[code ?? ''] ?? `cannot be reached (${code})`}.`);
 }

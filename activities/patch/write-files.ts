@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
+import { systemReason } from '../system-reason.ts';
 import { OpenFolders } from './open-folders.ts';
 import { missingFolders } from './opened-folder.ts';
 import { identityOf, PatchJournal } from './patch-journal.ts';
@@ -124,26 +125,20 @@ async function entryFor(writes: readonly FileWrite[], marks: readonly string[]) 
 function halfDone(paths: readonly string[], error: unknown): CadreError {
   return new CadreError(
     'outcome_unknown',
-    `The patch failed in the middle, and ${paths.join(', ')} could not be put back: ${error}`,
+    `The patch failed in the middle, and ${paths.join(', ')} could not be put back: ${error instanceof CadreError ? error.message : failure(error, undefined).message}`,
     { hint: 'What was there before lies beside it, in a file .cadre-….old.', cause: error },
   );
 }
 
+/** What was there a moment ago. */
+const MEANWHILE: Readonly<Record<string, string>> = {
+  ENOENT: 'lies in a folder that has gone meanwhile',
+  ELOOP: 'leads through a link that was put there meanwhile',
+};
+
 function failure(error: unknown, path: string | undefined): CadreError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const reasons: Record<string, string> = {
-    EACCES: 'may not be written',
-    EPERM: 'may not be written',
-    EROFS: 'lies on a file system that takes no changes',
-    ENOSPC: 'does not fit: the disk is full',
-    EDQUOT: 'does not fit: the quota is used up',
-    ENAMETOOLONG: 'has too long a name',
-    ENOTDIR: 'leads through something that is not a folder',
-    ENOENT: 'lies in a folder that has gone meanwhile',
-    ELOOP: 'leads through a link that was put there meanwhile',
-  };
-  const what = `${path ?? 'A file'} ${reasons[code ?? ''] ?? `could not be written: ${message}`}`;
-  return new CadreError('tool_failed', `${what}.`, {
+  const reason = MEANWHILE[(error as NodeJS.ErrnoException).code ?? ''] ?? systemReason(error, 'written');
+  return new CadreError('tool_failed', `${path ?? 'A file'} ${reason}.`, {
     hint: 'Nothing was changed, in no file.',
     cause: error,
   });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -13,6 +14,7 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { writeFiles as write } from '../../../activities/patch/write-files.ts';
 
@@ -175,4 +177,17 @@ describe('an interrupt', () => {
     expect(names('.').length).toBe(COUNT / 2 + 1);
     expect(new Set(Object.values(all()))).toEqual(new Set(['new']));
   });
+});
+
+test('a patch of more files and folders than may be open at once is applied', () => {
+  const count = 150;
+  for (let i = 0; i < count; i++) for (const name of ['changed', 'gone']) put(`${name}-${i}`);
+  const program = fileURLToPath(new URL('./patching.ts', import.meta.url));
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    ['-c', 'ulimit -n 120; exec "$0" "$@"', process.execPath, program, folder, state, String(count)],
+    { encoding: 'utf8' },
+  );
+  expect(stdout, stderr).toBe('begins\nends\n');
+  expect(Object.keys(all()).length).toBe(2 * count);
 });
