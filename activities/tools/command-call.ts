@@ -66,7 +66,7 @@ export async function runnable(
       hint: 'Write the long part to a file first.',
     });
   }
-  const cwd = await folder(context.resolve(call.workdir ?? '.'));
+  const cwd = await runFolder(context.resolve(call.workdir ?? '.'));
   const { settings } = context.agent;
   const { approved, approvalRules: rules = [] } = context;
   const asked = { command, cwd, approved, rules, escalation: escalationOf(call, context) };
@@ -91,7 +91,8 @@ function onTerminal(approved: boolean): CommandDecision {
   };
 }
 
-async function folder(path: string): Promise<string> {
+/** @throws CadreError `invalid_arguments` for a folder in which nothing can run */
+export async function runFolder(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) return path;
   const problem = found === undefined ? 'does not exist' : 'is not a folder';
