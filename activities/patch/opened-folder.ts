@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
 
 const IS_LINUX = process.platform === 'linux';
@@ -11,10 +11,13 @@ const IS_LINUX = process.platform === 'linux';
  */
 export class OpenedFolder {
   readonly path: string;
+  /** Tells it from any other folder that there is now. */
+  readonly identity: string;
   readonly #handle: FileHandle;
 
-  private constructor(path: string, handle: FileHandle) {
+  private constructor(path: string, identity: string, handle: FileHandle) {
     this.path = path;
+    this.identity = identity;
     this.#handle = handle;
   }
 
@@ -29,7 +32,8 @@ export class OpenedFolder {
       if (now !== path) {
         throw new CadreError('tool_failed', `${path} leads to ${now} by now; nothing was written there.`);
       }
-      return new OpenedFolder(path, handle);
+      const { dev, ino } = await handle.stat();
+      return new OpenedFolder(path, `${dev} ${ino}`, handle);
     } catch (error) {
       await handle.close();
       throw error;
@@ -42,24 +46,6 @@ export class OpenedFolder {
 
   async close(): Promise<void> {
     await this.#handle.close();
-  }
-}
-
-/**
- * Makes a folder with all above it that are missing, each inside the one before.
- *
- * @param made takes those that were made, the outermost first
- */
-export async function makeFolders(path: string, made: string[]): Promise<void> {
-  if (await exists(path)) return;
-  const parent = dirname(path);
-  await makeFolders(parent, made);
-  const folder = await OpenedFolder.open(parent);
-  try {
-    await mkdir(folder.at(basename(path)));
-    made.push(path);
-  } finally {
-    await folder.close();
   }
 }
 

@@ -4,6 +4,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
+import { systemReason } from '../system-reason.ts';
 import { fateOf, ownName } from './patch-owner.ts';
 
 /** A file of which nobody can tell whether its writer lives is left alone so long: patches take seconds. */
@@ -59,7 +60,7 @@ export class PatchJournal {
     } catch (error) {
       throw new CadreError(
         'tool_failed',
-        `The patch cannot be noted in ${journal.#folder}: ${(error as Error).message}`,
+        `The patch cannot be noted: ${journal.#folder} ${systemReason(error, 'written')}.`,
         { hint: 'Nothing was changed, in no file.', cause: error },
       );
     }

@@ -2,10 +2,11 @@ import type { Stats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CadreError, counted } from '../../protocol/index.ts';
+import { systemReason } from '../system-reason.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
 import { applyHunks } from './apply-hunks.ts';
 import type { FileChange } from './parse-patch.ts';
-import type { FileWrite } from './write-files.ts';
+import type { FileWrite } from './staged-file.ts';
 
 /** A larger file is no text that somebody edits by hand. */
 const MOST_FILE_BYTES = 10_000_000;
@@ -28,11 +29,13 @@ const UNREAD = Symbol('unread');
  * What the changes make of the files as they are, each change on what those before it leave. Nothing is written.
  *
  * @param resolve an absolute path, from one of the patch
+ * @param signal stops it between two changes
  * @throws CadreError `tool_failed` for a change that does not fit what is there
  */
 export async function planFiles(
   changes: readonly FileChange[],
   resolve: (path: string) => string,
+  signal: AbortSignal,
 ): Promise<PlannedPatch> {
   const files = new Map<string, Known>();
   const summary: string[] = [];
@@ -43,6 +46,7 @@ export async function planFiles(
     return [real, known];
   };
   for (const change of changes) {
+    signal.throwIfAborted();
     if (change.kind === 'delete') {
       const link = await linkAt(resolve(change.path));
       if (link !== undefined) {
@@ -105,7 +109,9 @@ async function realPath(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' || dirname(path) === path) throw unreachable(path, code);
+    if (code !== 'ENOENT' || dirname(path) === path) {
+      throw new CadreError('tool_failed', `${path} ${systemReason(error, 'read')}.`, { cause: error });
+    }
     if ((await lstat(path).catch(() => undefined)) !== undefined) {
       throw new CadreError('tool_failed', `${path} is a link to what is not there.`);
     }
@@ -172,14 +178,4 @@ function taken(path: string): CadreError {
   return new CadreError('tool_failed', `${path} is there already.`, {
     hint: 'Nothing was changed, in no file. Use *** Update File, or *** Delete File for it first.',
   });
-}
-
-function unreachable(path: string, code: string | undefined): CadreError {
-  const reasons: Record<string, string> = {
-    EACCES: 'may not be read',
-    ENOTDIR: 'leads through something that is not a folder',
-    ELOOP: 'leads through too many links',
-    ENAMETOOLONG: 'is too long a name',
-  };
-  return new CadreError('tool_failed', `${path} ${reasons[code ?? ''] ?? `cannot be reached (${code})`}.`);
 }

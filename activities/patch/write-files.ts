@@ -1,22 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { copyFile, link, lstat, open, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
-import { makeFolders, missingFolders, OpenedFolder } from './opened-folder.ts';
-import { besides, identityOf, PatchJournal } from './patch-journal.ts';
-
-/** What becomes of one file. */
-export interface FileWrite {
-  /** Without links. */
-  path: string;
-  /** As it was when it was read; undefined: it was not there. */
-  before: Stats | undefined;
-  /** Undefined: it goes. */
-  content: string | undefined;
-  /** Of a file that takes the place of another one. */
-  mode?: number;
-}
+import { systemReason } from '../system-reason.ts';
+import { OpenFolders } from './open-folders.ts';
+import { missingFolders } from './opened-folder.ts';
+import { identityOf, PatchJournal } from './patch-journal.ts';
+import { forSeveral } from './several.ts';
+import { type FileWrite, StagedFile } from './staged-file.ts';
 
 /**
  * Writes all files, or none: each is prepared beside its place first, then all take their places; when one cannot, those
@@ -24,39 +15,100 @@ export interface FileWrite {
  * process is killed in the middle, `settlePatches` does so, before the next call of a tool.
  *
  * @param stateDir CADRE_HOME, where it is noted what is under way
- * @throws CadreError `tool_failed` with the reason; nothing has changed then
+ * @param signal stops it while fewer than half of the files are in their places; after that, it is sooner through than back
+ * @throws CadreError with the reason, `tool_failed` or `interrupted`; nothing has changed then
  */
-export async function writeFiles(writes: readonly FileWrite[], stateDir: string): Promise<void> {
-  const made: string[] = [];
-  const staged: Staged[] = [];
+export async function writeFiles(
+  writes: readonly FileWrite[],
+  stateDir: string,
+  signal: AbortSignal,
+): Promise<void> {
   const marks = writes.map(() => randomUUID().slice(0, 8));
   const journal = await PatchJournal.begin(stateDir, await entryFor(writes, marks));
-  let at: string | undefined;
+  const folders = new OpenFolders();
+  const staged = writes.map((write, index) => new StagedFile(write, marks[index] as string, folders));
+  const made: string[] = [];
   try {
-    for (const [index, write] of writes.entries()) {
-      at = write.path;
-      if (write.content !== undefined) await makeFolders(dirname(at), made);
-      staged.push(await Staged.prepare(write, marks[index] as string));
-    }
-    at = undefined;
-    await journal.placing(staged.map(({ fresh }) => fresh));
-    for (const one of staged) {
-      at = one.path;
-      await one.place();
-    }
-    at = undefined;
-    await journal.placed();
-  } catch (error) {
-    const lost: string[] = [];
-    for (const one of staged.toReversed()) await one.restore().catch(() => lost.push(one.path));
-    for (const one of staged) if (!lost.includes(one.path)) await one.discard();
-    for (const folder of made.toReversed()) await rmdir(folder).catch(() => {});
+    await place(staged, { journal, folders, made, signal }).catch(async (error: unknown) => {
+      const lost = await takeBack(staged);
+      for (const folder of made.toReversed()) await rmdir(folder).catch(() => {});
+      await journal.end();
+      if (lost.length > 0) throw halfDone(lost, error);
+      throw error instanceof CadreError ? error : failure(error, undefined);
+    });
+    await forSeveral(staged, (one) => one.discard());
     await journal.end();
-    if (lost.length > 0) throw halfDone(lost, error);
-    throw error instanceof CadreError ? error : failure(error, at);
+  } finally {
+    await folders.close();
   }
-  for (const one of staged) await one.discard();
-  await journal.end();
+}
+
+interface Placing {
+  journal: PatchJournal;
+  folders: OpenFolders;
+  /** Takes the folders that were made, the outermost first. */
+  made: string[];
+  signal: AbortSignal;
+}
+
+async function place(
+  staged: readonly StagedFile[],
+  { journal, folders, made, signal }: Placing,
+): Promise<void> {
+  for (const path of journal.entry.folders) {
+    goOn(signal);
+    await named(path, makeFolder(path, folders, made));
+  }
+  await forSeveral(staged, async (one) => {
+    goOn(signal);
+    await named(one.path, one.prepare());
+  });
+  goOn(signal);
+  await journal.placing(staged.map(({ fresh }) => fresh));
+  let placed = 0;
+  await forSeveral(staged, async (one) => {
+    if (placed < staged.length / 2) goOn(signal);
+    await named(one.path, one.place());
+    placed++;
+  });
+  await journal.placed();
+}
+
+/** @returns what could not be put back; what is needed for it stays beside it */
+async function takeBack(staged: readonly StagedFile[]): Promise<string[]> {
+  const lost = new Set<StagedFile>();
+  await forSeveral(staged, (one) => one.restore().catch(() => void lost.add(one)));
+  await forSeveral(
+    staged.filter((one) => !lost.has(one)),
+    (one) => one.discard(),
+  );
+  return [...lost].map(({ path }) => path);
+}
+
+/** @throws CadreError `interrupted`: nothing is in its place yet, or will be put back */
+function goOn(signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new CadreError('interrupted', 'The patch was stopped before it was through.', {
+    hint: 'Nothing was changed, in no file.',
+  });
+}
+
+async function named(path: string, work: Promise<void>): Promise<void> {
+  await work.catch((error: unknown) => {
+    throw error instanceof CadreError ? error : failure(error, path);
+  });
+}
+
+/** Within the one above it, which is there. Somebody else may have made it meanwhile. */
+async function makeFolder(path: string, folders: OpenFolders, made: string[]): Promise<void> {
+  await folders.in(dirname(path), async (folder) => {
+    try {
+      await mkdir(folder.at(basename(path)));
+      made.push(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  });
 }
 
 async function entryFor(writes: readonly FileWrite[], marks: readonly string[]) {
@@ -69,119 +121,24 @@ async function entryFor(writes: readonly FileWrite[], marks: readonly string[]) 
   return { files, folders: await missingFolders(wanted) };
 }
 
-/** One file whose new content lies beside it. */
-class Staged {
-  readonly #write: FileWrite;
-  readonly #folder: OpenedFolder;
-  readonly #name: string;
-  readonly #new: string;
-  readonly #old: string;
-  #isPlaced = false;
-  /** By what the new file is told. */
-  fresh: string | undefined;
-
-  private constructor(write: FileWrite, folder: OpenedFolder, mark: string) {
-    const names = besides(mark);
-    this.#write = write;
-    this.#folder = folder;
-    this.#name = basename(write.path);
-    this.#new = folder.at(names.fresh);
-    this.#old = folder.at(names.old);
-  }
-
-  static async prepare(write: FileWrite, mark: string): Promise<Staged> {
-    const staged = new Staged(write, await OpenedFolder.open(dirname(write.path)), mark);
-    try {
-      await staged.#prepare();
-    } catch (error) {
-      await staged.discard();
-      throw error;
-    }
-    return staged;
-  }
-
-  async #prepare(): Promise<void> {
-    const { content, before, mode } = this.#write;
-    if (before !== undefined) await keepAside(this.#target, this.#old);
-    if (content === undefined) return;
-    const file = await open(this.#new, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
-    try {
-      // Root edits for others, whose file it stays; a new owner takes bits of the mode away.
-      if (before !== undefined && process.getuid?.() === 0) await file.chown(before.uid, before.gid);
-      const bits = mode ?? before?.mode;
-      if (bits !== undefined) await file.chmod(bits & 0o7777);
-      await file.writeFile(content);
-      await file.sync();
-      this.fresh = identityOf(await file.stat());
-    } finally {
-      await file.close();
-    }
-  }
-
-  async place(): Promise<void> {
-    const { path, before, content } = this.#write;
-    const now = await lstat(this.#target).catch(() => undefined);
-    if (now?.ino !== before?.ino || now?.mtimeMs !== before?.mtimeMs || now?.size !== before?.size) {
-      throw new CadreError('tool_failed', `${path} was changed by somebody else meanwhile.`, {
-        hint: 'Nothing was changed, in no file. Read it as it is now, and send the whole patch again.',
-      });
-    }
-    if (content === undefined) await rm(this.#target);
-    else await rename(this.#new, this.#target);
-    this.#isPlaced = true;
-  }
-
-  async restore(): Promise<void> {
-    if (!this.#isPlaced) return;
-    if (this.#write.before === undefined) await rm(this.#target, { force: true });
-    else await rename(this.#old, this.#target);
-  }
-
-  /** Takes away what was only needed on the way. */
-  async discard(): Promise<void> {
-    await rm(this.#new, { force: true }).catch(() => {});
-    await rm(this.#old, { force: true }).catch(() => {});
-    await this.#folder.close();
-  }
-
-  get path(): string {
-    return this.#write.path;
-  }
-
-  get #target(): string {
-    return this.#folder.at(this.#name);
-  }
-}
-
 /** What cannot happen on a sound disk is said as it is, and what is needed to mend it is left there. */
 function halfDone(paths: readonly string[], error: unknown): CadreError {
   return new CadreError(
     'outcome_unknown',
-    `The patch failed in the middle, and ${paths.join(', ')} could not be put back: ${error}`,
+    `The patch failed in the middle, and ${paths.join(', ')} could not be put back: ${error instanceof CadreError ? error.message : failure(error, undefined).message}`,
     { hint: 'What was there before lies beside it, in a file .cadre-….old.', cause: error },
   );
 }
 
-/** A second name costs nothing; some file systems know none. */
-async function keepAside(target: string, aside: string): Promise<void> {
-  await link(target, aside).catch(() => copyFile(target, aside, constants.COPYFILE_EXCL));
-}
+/** What was there a moment ago. */
+const MEANWHILE: Readonly<Record<string, string>> = {
+  ENOENT: 'lies in a folder that has gone meanwhile',
+  ELOOP: 'leads through a link that was put there meanwhile',
+};
 
 function failure(error: unknown, path: string | undefined): CadreError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const reasons: Record<string, string> = {
-    EACCES: 'may not be written',
-    EPERM: 'may not be written',
-    EROFS: 'lies on a file system that takes no changes',
-    ENOSPC: 'does not fit: the disk is full',
-    EDQUOT: 'does not fit: the quota is used up',
-    ENAMETOOLONG: 'has too long a name',
-    ENOTDIR: 'leads through something that is not a folder',
-    ENOENT: 'lies in a folder that has gone meanwhile',
-    ELOOP: 'leads through a link that was put there meanwhile',
-  };
-  const what = `${path ?? 'A file'} ${reasons[code ?? ''] ?? `could not be written: ${message}`}`;
-  return new CadreError('tool_failed', `${what}.`, {
+  const reason = MEANWHILE[(error as NodeJS.ErrnoException).code ?? ''] ?? systemReason(error, 'written');
+  return new CadreError('tool_failed', `${path ?? 'A file'} ${reason}.`, {
     hint: 'Nothing was changed, in no file.',
     cause: error,
   });

@@ -1,13 +1,14 @@
 import { dirname, sep } from 'node:path';
 import { z } from 'zod';
-import { type AgentSettings, CadreError, type SandboxMode } from '../../protocol/index.ts';
+import { type AgentSettings, CadreError, refusalOutput, type SandboxMode } from '../../protocol/index.ts';
 import { parsePatch } from '../patch/parse-patch.ts';
 import { planFiles } from '../patch/plan-files.ts';
-import { type FileWrite, writeFiles } from '../patch/write-files.ts';
+import type { FileWrite } from '../patch/staged-file.ts';
+import { writeFiles } from '../patch/write-files.ts';
 import { PROTECTED_NAMES } from '../sandbox/protected-paths.ts';
 import { writablePlaces } from '../sandbox/writable-places.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
-import { defineTool, type ToolContext } from './define-tool.ts';
+import { defineTool, type ToolContext, type ToolResult } from './define-tool.ts';
 
 const MOST_PATCH_BYTES = 1_000_000;
 
@@ -25,21 +26,38 @@ export const applyPatch = defineTool({
 });
 
 /**
- * Applies a patch within what the agent may write to; outside of it a person is asked first.
+ * Applies a patch within what the agent may write to; outside of it a person is asked first. Where it is interrupted it
+ * answers what has become of it, which the interrupt alone would not tell.
  *
  * @throws CadreError for a patch that is broken or does not fit, ApprovalNeeded
  */
-export async function patch(input: string, context: ToolContext): Promise<string> {
+export async function patch(input: string, context: ToolContext): Promise<string | ToolResult> {
+  try {
+    return await applied(input, context);
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+    const isKnown = error instanceof CadreError && !(error instanceof ApprovalNeeded);
+    return { output: refusalOutput(isKnown ? error.body : STOPPED), success: false };
+  }
+}
+
+const STOPPED = {
+  code: 'interrupted',
+  message: 'The patch was stopped before it began.',
+  hint: 'Nothing was changed, in no file.',
+} as const;
+
+async function applied(input: string, context: ToolContext): Promise<string> {
+  const { resolve, stateDir, signal } = context;
   if (Buffer.byteLength(input) > MOST_PATCH_BYTES) {
     throw new CadreError('invalid_arguments', `The patch is longer than ${MOST_PATCH_BYTES} bytes.`, {
       hint: 'Nothing was changed. Send it in parts.',
     });
   }
-  const { writes, summary } = await planFiles(parsePatch(input), context.resolve);
+  const { writes, summary } = await planFiles(parsePatch(input), resolve, signal);
   const asked = needsApproval(writes, context);
   if (asked !== undefined && !context.approved) throw asked;
-  context.signal.throwIfAborted();
-  await writeFiles(writes, context.stateDir);
+  await writeFiles(writes, stateDir, signal);
   return `Applied:\n${summary.join('\n')}`;
 }
 

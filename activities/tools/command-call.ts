@@ -69,7 +69,7 @@ export async function runnable(
     });
   }
   // It runs where it was judged, wherever a link leads meanwhile.
-  const cwd = await realpath(await folder(context.resolve(call.workdir ?? '.')));
+  const cwd = await realpath(await runFolder(context.resolve(call.workdir ?? '.')));
   const { settings } = context.agent;
   const { approved, approvalRules: rules = [] } = context;
   const asked = { command, cwd, approved, rules, escalation: escalationOf(call, context) };
@@ -94,7 +94,8 @@ function onTerminal(approved: boolean): CommandDecision {
   };
 }
 
-async function folder(path: string): Promise<string> {
+/** @throws CadreError `invalid_arguments` for a folder in which nothing can run */
+export async function runFolder(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) return path;
   const problem = found === undefined ? 'does not exist' : 'is not a folder';

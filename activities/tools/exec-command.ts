@@ -3,6 +3,7 @@ import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { commandFolder, commandLine, runnable } from './command-call.ts';
 import { defineTool, type Tool } from './define-tool.ts';
 import { escalationParameters } from './escalation.ts';
+import { patchByCommand, withPatchHint } from './patch-command.ts';
 import { lookAt, MARGIN_MS, maxOutputTokens, yieldTime } from './session-answer.ts';
 
 const DEFAULT_YIELD_MS = 10_000;
@@ -34,6 +35,8 @@ export function createExecCommand(detect: () => Promise<SandboxState> = detectSa
     summary: ({ cmd }) => cmd,
     async run({ cmd, tty, yield_time_ms, max_output_tokens, ...args }, context) {
       context.signal.throwIfAborted();
+      const patched = await patchByCommand({ command: cmd, workdir: args.workdir }, context);
+      if (patched !== undefined) return patched;
       const { agent, commands, stateDir } = context;
       const { settings } = agent;
       const call = { ...args, command: cmd, hasTerminal: tty };
@@ -50,7 +53,8 @@ export function createExecCommand(detect: () => Promise<SandboxState> = detectSa
         stateDir,
         limitTokens: settings.limits.tool_output_limit,
       });
-      return lookAt(session, context, { waitMs: yield_time_ms, maxTokens: max_output_tokens });
+      const look = { waitMs: yield_time_ms, maxTokens: max_output_tokens };
+      return withPatchHint(await lookAt(session, context, look), cmd, context);
     },
   });
 }

@@ -2,6 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath, stat, statfs } from 'node:fs/promises';
 import { CadreError } from '../../protocol/index.ts';
 import { isKernelsOwn, isSpecialPlace } from '../ordinary-file.ts';
+import { systemReason } from '../system-reason.ts';
 
 /**
  * Opens a file of a person's: never a device or a pipe, which could hang or never end, nor what shows the memory or
@@ -70,17 +71,5 @@ function special(path: string): CadreError {
 }
 
 function unreadable(path: string, error: unknown): CadreError {
-  const code = (error as NodeJS.ErrnoException).code;
-  const reasons: Record<string, string> = {
-    ENOENT: 'does not exist',
-    EACCES: 'may not be read',
-    EPERM: 'may not be read',
-    ENOTDIR: 'leads through something that is not a folder',
-    ELOOP: 'leads through too many links',
-    ENAMETOOLONG: 'is too long a name',
-    ENXIO: 'is no ordinary file',
-  };
-  const reason = reasons[code ?? ''];
-  if (reason === undefined) throw error;
-  return new CadreError('tool_failed', `${path} ${reason}.`, { cause: error });
+  return new CadreError('tool_failed', `${path} ${systemReason(error, 'read')}.`, { cause: error });
 }

@@ -21,6 +21,7 @@ import type { ReadTranscript } from '../handles/transcripts.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import { settlePatches } from '../patch/settle-patches.ts';
 import type { SessionStore } from '../session-store.ts';
+import { inSystemWords, mayPass } from '../system-reason.ts';
 import { ApprovalNeeded, checkedNeed } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
 import { canonicalName, planCall } from './offered.ts';
@@ -52,9 +53,6 @@ const MOST_MESSAGE = 4_000;
 const LATE_MS = 1_500;
 /** How often a tool that only reads is tried when the machine is short of something. */
 const ATTEMPTS = 3;
-/** What passes: too many open files, short of memory, busy, a file server that was away. */
-const PASSING = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'EBUSY', 'ESTALE', 'ETIMEDOUT']);
-
 /** One activity for each tool, under its name and its aliases. */
 export function createToolActivities(deps: ToolDeps): Record<string, ToolActivity> {
   const entries = deps.tools.flatMap((tool) => {
@@ -147,7 +145,7 @@ async function runTool(
       });
     }
     if (error instanceof ApprovalNeeded) return unapproved(tool, error, request, context);
-    if (tool.effects === 'none' && mayPass(error)) throw passing(error);
+    if (tool.effects === 'none' && mayPass(error) && isToTryAgain()) throw passing(error);
     return failure(bodyOf(error, tool.name));
   } finally {
     clear();
@@ -264,8 +262,10 @@ function failure(body: ErrorBody): ToolAnswer {
 
 /** What is thrown may come from a team's code, too, with whatever in it. */
 function bodyOf(error: unknown, tool: string): ErrorBody {
-  if (!(error instanceof CadreError))
-    return { code: 'tool_failed', message: `${tool} failed: ${messageOf(error)}`, retryable: false };
+  if (!(error instanceof CadreError)) {
+    const reason = inSystemWords(error) ?? messageOf(error);
+    return { code: 'tool_failed', message: `${tool} failed: ${reason}`, retryable: false };
+  }
   const { code, hint } = error;
   return {
     code: ERROR_CODES.includes(code) ? code : 'tool_failed',
@@ -275,10 +275,8 @@ function bodyOf(error: unknown, tool: string): ErrorBody {
   };
 }
 
-function mayPass(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException | null | undefined)?.code ?? '';
-  const attempt = activityContext()?.info.attempt ?? ATTEMPTS;
-  return PASSING.has(code) && attempt < ATTEMPTS;
+function isToTryAgain(): boolean {
+  return (activityContext()?.info.attempt ?? ATTEMPTS) < ATTEMPTS;
 }
 
 function passing(error: unknown): ApplicationFailure {

@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { CadreError } from '../../protocol/index.ts';
 import { OutputCollector } from '../handles/output-collector.ts';
-import { patchInCommand } from '../patch/wrapping.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
-import { patch } from './apply-patch.ts';
 import {
   commandFolder,
   commandLine,
@@ -17,7 +14,7 @@ import {
 } from './command-call.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './define-tool.ts';
 import { escalationParameters } from './escalation.ts';
-import { isAllowed } from './tool-policy.ts';
+import { patchByCommand, withPatchHint } from './patch-command.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MOST_TIMEOUT_MS = 24 * 3_600_000;
@@ -49,23 +46,14 @@ export function createShell(detect: () => Promise<SandboxState> = detectSandbox)
     timeoutMs: ({ timeout_ms }) => timeout_ms + MARGIN_MS,
     summary: ({ command }) => textOf(command),
     async run(args, context) {
-      const input = args.workdir === undefined ? patchInCommand(args.command) : undefined;
-      if (input !== undefined) return patchAsTool(input, context);
-      return runCommand(args, context, await detect());
+      const patched = await patchByCommand(args, context);
+      if (patched !== undefined) return patched;
+      return withPatchHint(await runCommand(args, context, await detect()), args.command, context);
     },
   });
 }
 
 export const shell = createShell();
-
-/** Models that know `apply_patch` as a program call it so; whoever may not patch may not in this way either. */
-async function patchAsTool(input: string, context: ToolContext): Promise<string> {
-  const { tool_policy: policy } = context.agent.settings;
-  if (!isAllowed('apply_patch', policy) || policy.read_only === true) {
-    throw new CadreError('tool_not_allowed', 'apply_patch is not available to this agent.');
-  }
-  return patch(input, context);
-}
 
 async function runCommand(
   args: ShellArguments,

@@ -117,6 +117,106 @@ test('a file with an edit at any place becomes the edited file', () => {
   );
 });
 
+describe('hunks in any order', () => {
+  test.each([
+    ['above what is taken out', 'a\nb\nc\n', ['@@', '-b', '+B', '@@ a', '+new'], 'a\nnew\nB\nc\n'],
+    [
+      'above all that is taken out',
+      'def f():\n    x\n    y\nend\n',
+      ['@@', '-    x', '-    y', '@@ def f():', '+    first'],
+      'def f():\n    first\nend\n',
+    ],
+    ['below what is taken out', 'a\nb\nc\n', ['@@ b', '+new', '@@', '-b', '+B'], 'a\nB\nnew\nc\n'],
+    ['below all of the file', 'a\n', ['@@', '+new', '@@', '-a'], 'new\n'],
+    ['at one place', 'a\nb\n', ['@@ a', '+1', '@@', '+2', ' b', '@@ a', '+3'], 'a\n1\n2\n3\nb\n'],
+  ])('new lines %s stand there', (_, text, lines, expected) => {
+    expect(apply(text, ...lines)).toBe(expected);
+  });
+
+  test.each([
+    ['lines that are taken out twice', ['@@', '-b', '-c', '@@', '-c', '-d']],
+    ['a line that is kept and taken out', ['@@', '-b', '+B', '@@', ' b', '+new']],
+    ['a line that is taken out and was kept', ['@@', '+new', ' b', '@@', '-b']],
+    ['new lines within what is taken out', ['@@', '-b', '-c', '@@ b', '+new']],
+    ['what is taken out around new lines', ['@@ b', '+new', '@@', '-b', '-c']],
+  ])('%s are refused, with both hunks', (_, lines) => {
+    expect(() => apply('a\nb\nc\nd\n', ...lines)).toThrow(/Hunk 2 of 2 for f .* and hunk 1 are about/);
+  });
+
+  test('two hunks may keep the same lines', () => {
+    const text = 'b\nc\na\nb\nc\n';
+    expect(apply(text, '@@', '-a', '+A', ' b', '@@', ' b', '-c', '+C')).toBe('b\nc\nA\nb\nC\n');
+  });
+
+  // Of a file whose lines are all different: what becomes of each, and what comes above it.
+  const change = fc.record({
+    isGone: fc.boolean(),
+    joined: fc.boolean(),
+    puts: fc.nat(2),
+    inserts: fc.array(fc.constantFrom('anchor', 'above', 'below'), { maxLength: 2 }),
+  });
+  const changes = fc.record({
+    lines: fc.array(change, { maxLength: 8 }),
+    appended: fc.nat(2),
+    order: fc.array(fc.nat(), { minLength: 30, maxLength: 30 }),
+  });
+
+  /** Below a line, above one, or at the end; undefined where that line is not kept. */
+  function insertion(way: string, at: number, gone: (at: number) => boolean, put: string) {
+    if (way === 'anchor') return at === 0 ? undefined : [`@@ ${at - 1}.`, put];
+    if (way === 'above') return gone(at) ? undefined : ['@@', put, ` ${at}.`];
+    return at === 0 || gone(at - 1) ? undefined : ['@@', ` ${at - 1}.`, put];
+  }
+
+  test('give what stands for each line, and between them', () => {
+    let refusals = 0;
+    fc.assert(
+      fc.property(changes, ({ lines, appended, order }) => {
+        const gone = (at: number) => lines[at]?.isGone === true;
+        const inPiece = (at: number) => gone(at) && gone(at - 1) && lines[at]?.joined === true;
+        const hunks: { lines: string[]; at?: number; text?: string }[] = [];
+        const instead = new Map<number, string[]>();
+        for (const [at, { puts, inserts }] of lines.entries()) {
+          for (const [index, way] of inserts.entries()) {
+            const text = `new ${at} ${index}`;
+            const hunk = insertion(way, at, gone, `+${text}`);
+            if (hunk !== undefined) hunks.push({ lines: hunk, at, text });
+          }
+          if (!gone(at) || inPiece(at)) continue;
+          const piece = [`-${at}.`];
+          for (let next = at + 1; inPiece(next); next++) piece.push(`-${next}.`);
+          const put = Array.from({ length: puts }, (_, index) => `for ${at} ${index}`);
+          instead.set(at, put);
+          hunks.push({ lines: ['@@', ...piece, ...put.map((one) => `+${one}`)] });
+        }
+        for (let index = 0; index < appended; index++) {
+          hunks.push({ lines: ['@@', `+end ${index}`], at: lines.length, text: `end ${index}` });
+        }
+        fc.pre(hunks.length > 0);
+        const sent = hunks
+          .map((hunk, index) => ({ hunk, place: order[index] as number }))
+          .sort((a, b) => a.place - b.place)
+          .map(({ hunk }) => hunk);
+        const text = lines.map((_, at) => `${at}.\n`).join('');
+        const result = () => apply(text, ...sent.flatMap((hunk) => hunk.lines));
+        if (sent.some(({ at }) => at !== undefined && inPiece(at))) {
+          refusals++;
+          expect(result).toThrow(/are about the same lines/);
+          return;
+        }
+        const newAt = (at: number) => sent.flatMap((hunk) => (hunk.at === at ? [hunk.text as string] : []));
+        const wanted = [
+          ...lines.flatMap((_, at) => [...newAt(at), ...(gone(at) ? (instead.get(at) ?? []) : [`${at}.`])]),
+          ...newAt(lines.length),
+        ];
+        expect(result()).toBe(wanted.map((one) => `${one}\n`).join(''));
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(refusals).toBeGreaterThan(10);
+  });
+});
+
 test('a patch of 2,000 lines is applied to a file of 20,000 in a moment', () => {
   const lines = Array.from({ length: 20_000 }, (_, n) => `line ${n}`);
   const hunks = Array.from({ length: 500 }, (_, n) => n * 40).flatMap((n) => [
@@ -145,4 +245,12 @@ test('lines that are all alike, and very many new ones, take no time worth menti
   expect(apply('a\n', '@@', ' a', fresh).length).toBeGreaterThan(1_000_000);
   // Compared each with each, the first alone would take many minutes.
   expect(performance.now() - begun).toBeLessThan(60_000);
+});
+
+test('100,000 hunks at one place take no time worth mentioning', () => {
+  const begun = performance.now();
+  const hunks = Array.from({ length: 100_000 }, () => '@@ a\n+b').join('\n');
+  expect(apply('a\n', hunks)).toBe(`a\n${'b\n'.repeat(100_000)}`);
+  // Compared each with each, they would take minutes.
+  expect(performance.now() - begun).toBeLessThan(30_000);
 });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parsePatch } from '../../../activities/patch/parse-patch.ts';
-import { patchInCommand } from '../../../activities/patch/wrapping.ts';
 import { CadreError } from '../../../protocol/index.ts';
 
 const patch = (...lines: string[]) => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
@@ -124,23 +123,4 @@ test('whatever a model sends is a patch, or a typed error', () => {
     }),
     { numRuns: 2_000 },
   );
-});
-
-test('a command that only applies a patch is told from others', () => {
-  const heredoc = `apply_patch <<'EOF'\n${ADD}\nEOF\n`;
-  expect(parsePatch(patchInCommand(heredoc) ?? '')).toEqual(ADDED);
-  expect(patchInCommand(['apply_patch', ADD])).toBe(ADD);
-  expect(patchInCommand(['bash', '-lc', heredoc])).toBe(ADD);
-  for (const other of [
-    'ls',
-    'apply_patch --help',
-    `${heredoc}rm -rf x`,
-    `echo x; ${heredoc}`,
-    `apply_patch <<EOF | sh\n${ADD}\nEOF`,
-    ['bash', '-c', 'ls'],
-    ['apply_patch'],
-    ['sudo', 'apply_patch', ADD],
-  ]) {
-    expect(patchInCommand(other), JSON.stringify(other)).toBeUndefined();
-  }
 });

@@ -11,5 +11,5 @@ const writes = Array.from({ length: Number(count) }, (_, i) => [
   { path: at(`come/deep-${i}/file`), before: undefined, content: 'new' },
 ]).flat();
 process.stdout.write('begins\n');
-await writeFiles(writes, state);
+await writeFiles(writes, state, new AbortController().signal);
 process.stdout.write('ends\n');

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import {
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -11,8 +13,12 @@ import {
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { writeFiles } from '../../../activities/patch/write-files.ts';
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { writeFiles as write } from '../../../activities/patch/write-files.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let folder: string;
 let state: string;
@@ -26,6 +32,8 @@ afterEach(() => {
   rmSync(state, { recursive: true, force: true });
 });
 
+const writeFiles = (writes: Parameters<typeof write>[0], to: string, signal = new AbortController().signal) =>
+  write(writes, to, signal);
 const at = (name: string) => join(folder, name);
 const put = (name: string, text = 'old') => {
   writeFileSync(at(name), text);
@@ -114,4 +122,72 @@ test('what a link leads to that takes the place of a folder meanwhile is not wri
     'mine',
     'mine',
   ]);
+});
+
+describe('an interrupt', () => {
+  const COUNT = 1_500;
+  const many = () => [
+    ...Array.from({ length: COUNT }, (_, i) => ({
+      path: at(`come/${i}`),
+      before: undefined,
+      content: 'new',
+    })),
+    ...Array.from({ length: COUNT }, (_, i) => ({
+      path: at(`${i}`),
+      before: put(`${i}`),
+      content: i % 2 === 0 ? 'new' : undefined,
+    })),
+  ];
+  const names = (path: string) => (existsSync(at(path)) ? readdirSync(at(path)) : []);
+
+  /** Aborts once `isTime`, and tells what came of it and how long that took. */
+  async function interruptedWhen(isTime: () => boolean) {
+    const controller = new AbortController();
+    let error: unknown;
+    const writing = writeFiles(many(), state, controller.signal).catch((reason: unknown) => {
+      error = reason;
+    });
+    while (!isTime()) await setImmediate();
+    const asked = Date.now();
+    controller.abort();
+    await writing;
+    return { error, ms: Date.now() - asked };
+  }
+
+  test('while new contents are written beside their places changes nothing, and leaves nothing', async () => {
+    const { error, ms } = await interruptedWhen(() => existsSync(at('come')));
+    expect(error).toMatchObject({ code: 'interrupted', hint: 'Nothing was changed, in no file.' });
+    expect(names('.').length).toBe(COUNT);
+    expect(new Set(Object.values(all()))).toEqual(new Set(['old']));
+    // Measured: 0.2 s.
+    expect(ms).toBeLessThan(10_000);
+  });
+
+  test('while few files are in their places puts them back', async () => {
+    const { error } = await interruptedWhen(() => existsSync(at('come/20')));
+    expect(error).toMatchObject({ code: 'interrupted', hint: 'Nothing was changed, in no file.' });
+    expect(names('.').length).toBe(COUNT);
+    expect(new Set(Object.values(all()))).toEqual(new Set(['old']));
+  });
+
+  test('while most files are in their places puts in the rest', async () => {
+    const { error } = await interruptedWhen(() => readFileSync(at('40'), 'utf8') === 'new');
+    expect(error).toBeUndefined();
+    expect(names('come').length).toBe(COUNT);
+    expect(names('.').length).toBe(COUNT / 2 + 1);
+    expect(new Set(Object.values(all()))).toEqual(new Set(['new']));
+  });
+});
+
+test('a patch of more files and folders than may be open at once is applied', () => {
+  const count = 150;
+  for (let i = 0; i < count; i++) for (const name of ['changed', 'gone']) put(`${name}-${i}`);
+  const program = fileURLToPath(new URL('./patching.ts', import.meta.url));
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    ['-c', 'ulimit -n 120; exec "$0" "$@"', process.execPath, program, folder, state, String(count)],
+    { encoding: 'utf8' },
+  );
+  expect(stdout, stderr).toBe('begins\nends\n');
+  expect(Object.keys(all()).length).toBe(2 * count);
 });

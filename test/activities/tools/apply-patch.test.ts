@@ -14,9 +14,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { applyPatch } from '../../../activities/tools/apply-patch.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
+import { execCommand } from '../../../activities/tools/exec-command.ts';
 import { shell } from '../../../activities/tools/shell.ts';
 import { type AgentSettings, CadreError, type ToolPolicy } from '../../../protocol/index.ts';
 import { contextIn } from './tool-context.ts';
@@ -44,7 +46,7 @@ const update = (path: string, from = 'old', to = 'new') => [
 ];
 const run = (
   lines: readonly string[],
-  options: { settings?: Partial<AgentSettings>; approved?: boolean } = {},
+  options: { settings?: Partial<AgentSettings>; approved?: boolean; signal?: AbortSignal } = {},
 ) =>
   applyPatch.run(
     applyPatch.parameters.parse({ input: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }),
@@ -261,6 +263,65 @@ test('a command that only calls apply_patch is the tool, within the same bounds'
   expect(got('a.txt')).toBe('a\nnew\nb\n');
 });
 
+describe('a command that applies a patch', () => {
+  const add = (path: string) => `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch`;
+  const heredoc = (path = 'new.txt') => `apply_patch <<'EOF'\n${add(path)}\nEOF\n`;
+  const inShell = (args: object, settings: Partial<AgentSettings> = {}) =>
+    shell.run(shell.parameters.parse(args), contextIn(folder, { settings }));
+  const inSession = (args: object, settings: Partial<AgentSettings> = {}) =>
+    execCommand.run(execCommand.parameters.parse(args), contextIn(folder, { settings }));
+  const FREE = { sandbox_mode: 'danger-full-access', approval_policy: 'never' } as const;
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['in its folder', () => inShell({ command: heredoc(), workdir: 'sub' })],
+    ['behind cd', () => inShell({ command: `cd sub && ${heredoc()}` })],
+    [
+      'behind cd in its folder',
+      () => inShell({ command: `cd er && ${heredoc('../new.txt')}`, workdir: 'sub' }),
+    ],
+    ['through a shell', () => inShell({ command: ['bash', '-lc', `cd sub; ${heredoc()}`] })],
+    ['of exec_command', () => inSession({ cmd: `cd sub && ${heredoc()}`, tty: true })],
+    ['of exec_command in its folder', () => inSession({ cmd: heredoc(), workdir: 'sub' })],
+  ])('%s is the tool', async (_, call) => {
+    mkdirSync(join(folder, 'sub/er'), { recursive: true });
+    expect(await call()).toMatch(/^Applied:\nA (\.\.\/)?new.txt \(\+1\)$/);
+    expect([names(), names(join(folder, 'sub'))]).toEqual([['sub'], ['er', 'new.txt']]);
+  });
+
+  test('leads no further than the tool', async () => {
+    await expect(inShell({ command: `cd ${outside} && ${heredoc()}` })).rejects.toBeInstanceOf(
+      ApprovalNeeded,
+    );
+    await expect(inSession({ cmd: heredoc(), workdir: outside })).rejects.toBeInstanceOf(ApprovalNeeded);
+    await expect(inSession({ cmd: `cd nowhere; ${heredoc()}` })).rejects.toThrow(/does not exist: .*nowhere/);
+    const denied = { tool_policy: { allow: [], deny: ['apply_patch'] } };
+    await expect(inSession({ cmd: heredoc() }, denied)).rejects.toMatchObject({ code: 'tool_not_allowed' });
+    expect([names(), readdirSync(outside)]).toEqual([[], []]);
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['shell', () => inShell({ command: `true; ${heredoc()}` }, FREE)],
+    ['a shell that goes on', () => inShell({ command: `${heredoc()}true` }, FREE)],
+    [
+      'shell without its words',
+      () => inShell({ command: `true; ${heredoc()}`.replace('<<', '2>/dev/null <<') }, FREE),
+    ],
+    ['exec_command', () => inSession({ cmd: `${heredoc()}exit 3` }, FREE)],
+  ])('beside others, in %s, is told of the tool', async (_, call) => {
+    expect(await call()).toMatchObject({
+      output: expect.stringContaining(
+        '[apply_patch is no program here: call the tool apply_patch with the patch',
+      ),
+    });
+  });
+
+  test('no other command that fails is told of it', async () => {
+    expect(await inShell({ command: 'grep apply_patch nowhere; not-there' }, FREE)).toMatchObject({
+      output: expect.not.stringContaining('no program here'),
+    });
+  });
+});
+
 test('its summary names the files', () => {
   expect(applyPatch.summary({ input: update('a b.txt').concat('*** Delete File: c').join('\n') })).toBe(
     'a b.txt, c',
@@ -293,4 +354,22 @@ test('the question says what becomes of each file, and another fate is another q
   const remove = (await asked([`*** Delete File: ${file}`])).need;
   expect([change.summary, remove.summary]).toEqual([`change ${file}`, `delete ${file}`]);
   expect(remove.key).not.toBe(change.key);
+});
+
+test('an interrupted patch says what has become of it', async () => {
+  const controller = new AbortController();
+  const lines = Array.from({ length: 500 }, (_, i) => [`*** Add File: come/${i}`, '+x']).flat();
+  const running = run(lines, { signal: controller.signal });
+  while (!existsSync(join(folder, 'come'))) await setImmediate();
+  controller.abort();
+  expect(await running).toEqual({
+    output: expect.stringMatching(/interrupted.*\n*.*Nothing was changed, in no file/),
+    success: false,
+  });
+  expect(names()).toEqual([]);
+  expect(await run(['*** Add File: a', '+x'], { signal: AbortSignal.abort() })).toMatchObject({
+    output: expect.stringContaining('Nothing was changed'),
+    success: false,
+  });
+  expect(names()).toEqual([]);
 });

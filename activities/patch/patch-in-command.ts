@@ -1,0 +1,84 @@
+import { parseCommand, type SimpleCommand } from '../sandbox/command-words.ts';
+
+/** A patch that a command would apply, and the folder that its paths start from: none is where the command runs. */
+export interface CommandPatch {
+  input: string;
+  folder?: string;
+}
+
+const PROGRAMS = ['apply_patch', 'applypatch'];
+const SHELL = /^(?:\/\S+\/)?(?:ba|z|da)?sh$/;
+const HEREDOC = /^([\s\S]*?)<<(-?)[ \t]*(["']?)([\w.-]+)\3[ \t]*(.*)\n([\s\S]*)$/;
+/** `apply_patch "$(cat <<'EOF' … EOF)"` is the here-document. */
+const SUBSTITUTED = /"\$\(\s*cat\s*(<<[\s\S]*\n)\s*\)"$/;
+const NAMED = /(?:^|[\s;&|(`'"/])(?:apply_patch|applypatch)(?=[\s'"]|$)/;
+
+/**
+ * The patch in a command that does nothing but apply one, as models write it where they are used to a program of that
+ * name: with a here-document or as its argument, through a shell, behind `cd`. Undefined for any other command.
+ */
+export function patchInCommand(command: string | readonly string[]): CommandPatch | undefined {
+  if (typeof command !== 'string') return inWords(command);
+  const line = command.replaceAll('\r\n', '\n').trim();
+  // Most commands are spared the rest.
+  if (!NAMED.test(line)) return undefined;
+  return inHeredoc(line.replace(SUBSTITUTED, '$1').trim()) ?? inCommands(commandsOf(line));
+}
+
+/** Whether a command calls `apply_patch`, or looks like it. */
+export function namesPatchProgram(command: string | readonly string[]): boolean {
+  return NAMED.test(typeof command === 'string' ? command : command.join(' '));
+}
+
+function inWords([program = '', ...args]: readonly string[]): CommandPatch | undefined {
+  const [first = '', second] = args;
+  if (SHELL.test(program) && args.length === 2 && /^-l?c$/.test(first)) return patchInCommand(second ?? '');
+  const isPatch = PROGRAMS.includes(program) && args.length === 1 && first.includes('*** Begin Patch');
+  return isPatch ? { input: first } : undefined;
+}
+
+function inCommands(commands: readonly SimpleCommand[]): CommandPatch | undefined {
+  const [last, folders] = [commands.at(-1), foldersOf(commands)];
+  if (last === undefined || folders === undefined) return undefined;
+  const found = inWords(last.words);
+  return found === undefined ? undefined : inFolder(found, folders);
+}
+
+function inHeredoc(line: string): CommandPatch | undefined {
+  const [, before, tabs, , mark, behind, rest = ''] = HEREDOC.exec(line) ?? [];
+  if (before === undefined) return undefined;
+  const lines = (tabs === '-' ? rest.replace(/^\t+/gm, '') : rest).split('\n');
+  // What follows the first line that ends it are other commands.
+  if (lines.indexOf(mark as string) !== lines.length - 1) return undefined;
+  const commands = commandsOf(before.trim());
+  const [last, folders] = [commands.at(-1), foldersOf(commands)];
+  const program = /^\|[ \t]*(\w+)$/.exec(behind as string)?.[1];
+  const word = last?.words.length === 1 ? last.words[0] : undefined;
+  const isPatch =
+    behind === '' ? PROGRAMS.includes(word ?? '') : word === 'cat' && PROGRAMS.includes(program ?? '');
+  if (folders === undefined || !isPatch) return undefined;
+  return inFolder({ input: lines.slice(0, -1).join('\n') }, folders);
+}
+
+function commandsOf(line: string): readonly SimpleCommand[] {
+  const parsed = parseCommand(line);
+  return parsed.ok ? parsed.commands : [];
+}
+
+/** Where the commands ahead of the last one lead; undefined when they do anything but change the folder. */
+function foldersOf(commands: readonly SimpleCommand[]): string[] | undefined {
+  const ahead = commands.slice(0, -1);
+  const isFollowed = commands.every(({ operator }) => operator !== '|' && operator !== '||');
+  const isChange = ({ words: [program, to, ...more] }: SimpleCommand) =>
+    program === 'cd' && to !== undefined && !to.startsWith('-') && more.length === 0;
+  return isFollowed && ahead.every(isChange) ? ahead.map(({ words }) => words[1] as string) : undefined;
+}
+
+function inFolder(found: CommandPatch, folders: readonly string[]): CommandPatch {
+  const steps = [...folders, ...(found.folder === undefined ? [] : [found.folder])];
+  return steps.length === 0 ? found : { ...found, folder: steps.reduce(under) };
+}
+
+function under(folder: string, step: string): string {
+  return step.startsWith('/') ? step : `${folder}/${step}`;
+}
