@@ -298,7 +298,7 @@ test('what stands for .git and is no repository does not hide the one that git w
 test('settings that are a pipe are not waited for', () => {
   const repo = repository();
   rmSync(join(repo, '.git/config'));
-  execFileSync('mkfifo', [join(repo, '.git/config')]);
+  execFileSync('/bin/sh', ['-c', 'mkfifo .git/config'], { cwd: repo });
   expect(judgeCommand('git status', repo).harmless).toBe(false);
 });
 
