@@ -72,7 +72,7 @@ export const HARMLESS_PROGRAMS: Readonly<Record<string, HarmlessProgram>> = {
   realpath: { short: 'eLmPqsz', long: 'relative-to= relative-base=' },
   rev: {},
   rg: {
-    short: 'A:B:C:d:e:f:FHIM:NPSTUacg:hij:lm:nopqr:st:T:uvwx0.',
+    short: 'A:B:C:d:e:f:FHIM:NPSUacg:hij:lm:nopqr:st:T:uvwx0.',
     long: 'after-context= before-context= case-sensitive color= column context= count count-matches file= files files-with-matches files-without-match fixed-strings glob= heading hidden iglob= ignore-case invert-match json line-number line-regexp max-columns= max-count= max-depth= max-filesize= multiline no-config no-filename no-heading no-ignore no-ignore-vcs no-line-number no-messages null only-matching passthru pcre2 quiet regexp= replace= smart-case sort= sortr= stats text trim type-list type-not= type= vimgrep with-filename word-regexp',
     recursive: true,
     guards: ['--no-config'],

@@ -111,6 +111,13 @@ test.each([
   'git diff --no-index a b',
   'git log --output x',
   'git show --textconv',
+  'git status -v',
+  'git status --verbose',
+  // An option that would pass for the value of the one before, and the other way round.
+  'git log --pretty --output=x',
+  'git diff -U --output=x',
+  'git log -G -- --output=x',
+  'rg -T -- --pre=id x',
   'git log --ext-diff',
   'git branch -D main',
   'git grep -O id',
@@ -262,6 +269,14 @@ test.each([
   '[gpg]\n\tprogram = id',
   '[extensions]\n\tworktreeConfig = true',
   '[remote "o"]\n\tpromisor = true',
+  '[diff "t"]\n\ttextconv = touch pwned',
+  '[diff.t]\n\ttextconv = touch pwned',
+  '[lfs "extension.x"]\n\tclean = id',
+  '[pretty]\n\tx = %G?',
+  '[core]\n\tworktree = /proc/self',
+  '[core]\n\tattributesFile = /dev/zero',
+  '[core]\n\tbare = false \\\n[filter "x"]',
+  '[new]\n\tx = y',
 ])('git is not harmless in a repository with settings that could run programs: %j', (settings) => {
   const repo = repository();
   writeFileSync(join(repo, '.git', 'config'), settings);
@@ -311,4 +326,17 @@ test('what leads to an open file of a process is no ordinary file, though no pat
 
 test('ripgrep obeys no file of settings', () => {
   expect(judgeCommand('rg two', folder)).toMatchObject({ script: "'rg' '--no-config' 'two'" });
+});
+
+test('settings as git writes them are known', () => {
+  const repo = repository();
+  for (const [key, value] of [
+    ['remote.origin.url', 'https://example.com/a.git'],
+    ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
+    ['branch.main.merge', 'refs/heads/main'],
+    ['user.name', 'A "quoted" name; and more'],
+    ['core.hooksPath', '.husky'],
+  ] as const)
+    execFileSync('git', ['config', key, value], { cwd: repo });
+  expect(judgeCommand('git status', repo)).toMatchObject({ harmless: true });
 });
