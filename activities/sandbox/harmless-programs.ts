@@ -6,6 +6,8 @@ export interface HarmlessProgram extends OptionTable {
   operands?: 'paths' | 'text';
   /** Reads whole folders, those below as well. */
   recursive?: boolean;
+  /** Follows links in folders that it is given: it may be given none. */
+  filesOnly?: boolean;
   /** Most operands; more would be written to, or change something. */
   most?: number;
   /** Always given to it first, so that it obeys no settings. */
@@ -39,9 +41,9 @@ export const HARMLESS_PROGRAMS: Readonly<Record<string, HarmlessProgram>> = {
   date: { short: 'uRI', long: 'utc iso-8601 iso-8601= rfc-3339=', operands: 'text', judge: judgeDate },
   df: { short: 'ahHiklPT', long: 'all human-readable inodes local print-type total' },
   diff: {
-    short: 'abBcdiNpqrstuU:wyW:',
-    long: 'unified unified= brief recursive side-by-side ignore-case ignore-all-space ignore-space-change ignore-blank-lines new-file color color= text width= exclude=',
-    recursive: true,
+    short: 'abBcdiNpqstuU:wyW:',
+    long: 'unified unified= brief side-by-side ignore-case ignore-all-space ignore-space-change ignore-blank-lines new-file color color= text width= exclude=',
+    filesOnly: true,
   },
   dirname: { short: 'z', operands: 'text' },
   du: {
@@ -59,7 +61,7 @@ export const HARMLESS_PROGRAMS: Readonly<Record<string, HarmlessProgram>> = {
   head: COUNTED,
   id: { short: 'agGnruz', operands: 'text' },
   ls: {
-    short: 'aAbBcCdfFgGhHI:iklLmnNopqQrRsStT:uUvw:xXZ1',
+    short: 'aAbBcCdfFgGhHI:iklmnNopqQrRsStT:uUvw:xXZ1',
     long: 'all almost-all author classify color color= directory full-time group-directories-first human-readable inode numeric-uid-gid recursive reverse size sort= time= time-style= ignore=',
   },
   md5sum: DIGEST,

@@ -16,6 +16,9 @@ beforeAll(() => {
   symlinkSync('/proc', join(folder, 'p'));
   symlinkSync('/proc/self/environ', join(folder, 'innocent.txt'));
   symlinkSync('/', join(folder, 'all'));
+  for (const name of ['links', 'other']) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, 'other/a.txt'), 'one\n');
+  symlinkSync('/proc/self/environ', join(folder, 'links/a.txt'));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -44,6 +47,9 @@ test.each([
   'git --no-pager log --oneline -5',
   'git diff --stat -- a.txt',
   'cat /dev/null',
+  'diff -u a.txt other/a.txt',
+  'ls -R links',
+  'grep -r x links',
   ["bash -lc 'ls'"].join(''),
 ])('plain reading is harmless: %s', (line) => {
   if (line.startsWith('bash')) expect(harmless(['bash', '-lc', 'ls -l | wc -l'])).toBe(true);
@@ -76,6 +82,15 @@ test.each([
   'find -L . -name x',
   'find -files0-from a.txt',
   'grep -R x .',
+  // What follows the links in folders may end in /proc.
+  'diff -r links other',
+  'diff -rN links other',
+  'diff links other',
+  'diff links a.txt',
+  'ls -lL links',
+  'ls --dereference links',
+  'du -L links',
+  'tree -l links',
   'rg --pre id x',
   'rg --pre=id x',
   'rg --hostname-bin id x',
