@@ -29,15 +29,22 @@ export function readOptions(args: readonly string[], table: OptionTable): ReadOp
       const name = equals < 0 ? arg.slice(2) : arg.slice(2, equals);
       if (equals >= 0 && long.has(`${name}=`)) values.push(arg.slice(equals + 1));
       else if (equals < 0 && long.has(name)) continue;
-      else if (equals < 0 && long.has(`${name}=`)) values.push(args[++i] ?? '');
+      else if (equals < 0 && long.has(`${name}=`) && isValue(args[i + 1])) values.push(args[++i] as string);
       else return { ok: false, option: arg };
     } else if (!(table.number && /^-\d+$/.test(arg))) {
       const read = readCluster(arg.slice(1), table.short ?? '');
       if (read === undefined) return { ok: false, option: arg };
-      if (read.needsValue) values.push(read.value ?? args[++i] ?? '');
+      if (read.needsValue && read.value === undefined && !isValue(args[i + 1]))
+        return { ok: false, option: arg };
+      if (read.needsValue) values.push(read.value ?? (args[++i] as string));
     }
   }
   return { ok: true, operands, values };
+}
+
+/** Some programs take a value only from the same argument: then the next one would be an option that nobody has judged. */
+function isValue(arg: string | undefined): boolean {
+  return arg !== undefined && (!arg.startsWith('-') || /^-\d*$/.test(arg));
 }
 
 /** `-ln5`: letters, the last of which may take the rest, or the next argument, as its value. */

@@ -9,7 +9,8 @@ const INSIDE = 'Run it inside the sandbox, find another way, or report what you 
 
 /** How a command may run. */
 export type CommandDecision =
-  | { run: 'sandboxed'; contain: Contain }
+  /** `script`: it only reads, and does so as this. */
+  | { run: 'sandboxed'; contain: Contain; script?: string }
   /** Without a sandbox. `approved`: not since everything may, but since a person has allowed this. */
   | { run: 'free'; approved: boolean }
   /** Without a sandbox, since it only reads: as this script. */
@@ -47,6 +48,10 @@ export function decideCommand(
   const approved =
     asked || (judged !== undefined && isAllowedByRules({ command, cwd, mode, contained }, rules));
   const isAllowed = judged === undefined || judged.harmless || approved;
+  // What only reads runs inside also where it asks to leave: it needs nothing outside, and there somebody would be asked.
+  const leaves = !contained && approved;
+  if (sandbox.works && !isFree && judged?.harmless && !leaves)
+    return { run: 'sandboxed', contain: sandbox.contain, script: judged.script };
   if (sandbox.works && contained && isAllowed) return { run: 'sandboxed', contain: sandbox.contain };
   if (judged?.harmless) return { run: 'harmless', script: judged.script };
   if (approved) return { run: 'free', approved };

@@ -2,8 +2,15 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readOrdinaryFile } from '../ordinary-file.ts';
 
-/** What can name a program that reading commands would run, read yet another file, or fetch what is missing. */
-const RISKY_SETTING = /\[\s*(filter|include|includeif|gpg|extensions)\b|\bpromisor\b/i;
+/**
+ * The sections that are known, and name no program that reading commands run, no other file to read, and nothing to be
+ * fetched. Some that do so are `filter`, `include`, `diff "x"` (textconv), `gpg`, `lfs`, `pretty` and `extensions`.
+ */
+const PLAIN_SECTION =
+  /^\[(advice|alias|branch "[^"\\\]]*"|color( "[^"\\\]]*")?|commit|core|diff|fetch|gc|gui|http|init|maintenance|merge|pull|push|rebase|remote "[^"\\\]]*"|rerere|receive|submodule( "[^"\\\]]*")?|user)\]$/i;
+/** What leads elsewhere. */
+const LEADING_KEY = /^(worktree|attributesfile|excludesfile|orderfile|promisor|partialclonefilter)\b/i;
+const SETTING = /^[a-z][a-z0-9-]*(\s*=.*)?$/i;
 /** With these the settings stand elsewhere. */
 const ELSEWHERE = ['config.worktree', 'commondir'];
 const HEAD_BYTES_MAX = 1_000;
@@ -55,7 +62,15 @@ function isRepository(folder: string): boolean {
 
 function riskOfSettings(file: string): string | undefined {
   if (!lstatSync(file).isFile()) return 'its settings are no ordinary file';
-  return RISKY_SETTING.test(readOrdinaryFile(file).bytes.toString())
-    ? "the repository's settings may run programs"
-    : undefined;
+  const lines = readOrdinaryFile(file).bytes.toString().split('\n');
+  return lines.map((line) => line.trim()).every(isPlain)
+    ? undefined
+    : "the repository's settings may run programs, or are not understood";
+}
+
+/** One setting or section on a line of its own, as git itself writes them. */
+function isPlain(line: string): boolean {
+  if (line === '' || line.startsWith('#') || line.startsWith(';')) return true;
+  if (line.startsWith('[')) return PLAIN_SECTION.test(line);
+  return SETTING.test(line) && !LEADING_KEY.test(line) && !line.endsWith('\\');
 }

@@ -3,12 +3,12 @@ import { riskInRepository } from './git-repository.ts';
 
 const SHOWN =
   'oneline stat shortstat numstat name-only name-status graph decorate decorate= no-decorate all since= until= after= before= author= grep= max-count= skip= patch no-patch color color= no-color pretty= format= abbrev-commit reverse merges no-merges first-parent date= follow word-diff unified= no-renames find-renames raw summary full-index cached staged';
-const DIFF_LETTERS = 'psuU:wbMCGS:n:L:';
+const DIFF_LETTERS = 'psuU:wbMCG:S:n:L:';
 
 const SUBCOMMANDS: Readonly<Record<string, OptionTable>> = {
   status: {
-    short: 'sbv',
-    long: 'short branch porcelain porcelain= long verbose untracked-files= ignored show-stash',
+    short: 'sb',
+    long: 'short branch porcelain porcelain= long untracked-files= ignored show-stash',
   },
   log: { short: DIFF_LETTERS, long: SHOWN, number: true },
   show: { short: DIFF_LETTERS, long: SHOWN, number: true },
@@ -27,6 +27,15 @@ const GUARDS = [
   ...['-c', 'core.fsmonitor=false'],
   ...['-c', 'core.hooksPath=/dev/null'],
   ...['-c', 'log.showSignature=false'],
+  // %G? in a format has signatures looked at, which may change keyrings.
+  ...['gpg.program', 'gpg.openpgp.program', 'gpg.x509.program', 'gpg.ssh.program'].flatMap((name) => [
+    '-c',
+    `${name}=false`,
+  ]),
+  // Nothing is fetched, by no helper; the index stays as it is; submodules have settings of their own.
+  ...['-c', 'protocol.allow=never', '-c', 'core.sshCommand=false', '-c', 'credential.helper='],
+  ...['-c', 'diff.autoRefreshIndex=false', '-c', 'diff.submodule=short'],
+  ...['-c', 'status.submoduleSummary=false', '-c', 'submodule.recurse=false'],
   // A folder that any repository may hold is none, whatever is in it.
   ...['-c', 'safe.bareRepository=explicit'],
 ];

@@ -6,6 +6,8 @@ export interface HarmlessProgram extends OptionTable {
   operands?: 'paths' | 'text';
   /** Reads whole folders, those below as well. */
   recursive?: boolean;
+  /** Follows links in folders that it is given: it may be given none. */
+  filesOnly?: boolean;
   /** Most operands; more would be written to, or change something. */
   most?: number;
   /** Always given to it first, so that it obeys no settings. */
@@ -39,9 +41,9 @@ export const HARMLESS_PROGRAMS: Readonly<Record<string, HarmlessProgram>> = {
   date: { short: 'uRI', long: 'utc iso-8601 iso-8601= rfc-3339=', operands: 'text', judge: judgeDate },
   df: { short: 'ahHiklPT', long: 'all human-readable inodes local print-type total' },
   diff: {
-    short: 'abBcdiNpqrstuU:wyW:',
-    long: 'unified unified= brief recursive side-by-side ignore-case ignore-all-space ignore-space-change ignore-blank-lines new-file color color= text width= exclude=',
-    recursive: true,
+    short: 'abBcdiNpqstuU:wyW:',
+    long: 'unified unified= brief side-by-side ignore-case ignore-all-space ignore-space-change ignore-blank-lines new-file color color= text width= exclude=',
+    filesOnly: true,
   },
   dirname: { short: 'z', operands: 'text' },
   du: {
@@ -59,7 +61,7 @@ export const HARMLESS_PROGRAMS: Readonly<Record<string, HarmlessProgram>> = {
   head: COUNTED,
   id: { short: 'agGnruz', operands: 'text' },
   ls: {
-    short: 'aAbBcCdfFgGhHI:iklLmnNopqQrRsStT:uUvw:xXZ1',
+    short: 'aAbBcCdfFgGhHI:iklmnNopqQrRsStT:uUvw:xXZ1',
     long: 'all almost-all author classify color color= directory full-time group-directories-first human-readable inode numeric-uid-gid recursive reverse size sort= time= time-style= ignore=',
   },
   md5sum: DIGEST,
@@ -72,7 +74,7 @@ export const HARMLESS_PROGRAMS: Readonly<Record<string, HarmlessProgram>> = {
   realpath: { short: 'eLmPqsz', long: 'relative-to= relative-base=' },
   rev: {},
   rg: {
-    short: 'A:B:C:d:e:f:FHIM:NPSTUacg:hij:lm:nopqr:st:T:uvwx0.',
+    short: 'A:B:C:d:e:f:FHIM:NPSUacg:hij:lm:nopqr:st:T:uvwx0.',
     long: 'after-context= before-context= case-sensitive color= column context= count count-matches file= files files-with-matches files-without-match fixed-strings glob= heading hidden iglob= ignore-case invert-match json line-number line-regexp max-columns= max-count= max-depth= max-filesize= multiline no-config no-filename no-heading no-ignore no-ignore-vcs no-line-number no-messages null only-matching passthru pcre2 quiet regexp= replace= smart-case sort= sortr= stats text trim type-list type-not= type= vimgrep with-filename word-regexp',
     recursive: true,
     guards: ['--no-config'],

@@ -1,9 +1,9 @@
-import { realpathSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readOptions } from './command-options.ts';
 import { type ParsedCommand, parseCommand, type SimpleCommand, toScript } from './command-words.ts';
 import { judgeGit } from './harmless-git.ts';
-import { HARMLESS_PROGRAMS } from './harmless-programs.ts';
+import { HARMLESS_PROGRAMS, type HarmlessProgram } from './harmless-programs.ts';
 import { isWithin } from './is-within.ts';
 import { reachedBy } from './links-on.ts';
 
@@ -13,6 +13,7 @@ export type Harmlessness = { harmless: true; script: string } | { harmless: fals
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', '/bin/sh', '/bin/bash', '/usr/bin/bash', '/usr/bin/sh']);
 /** What lies here is no ordinary file: devices, and the memory and environment of other processes. */
 const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
+const KERNEL_FILE_SYSTEMS = new Set(['proc', 'sysfs', 'debugfs', 'tracefs', 'cgroup', 'cgroup2', 'devtmpfs']);
 
 /**
  * Whether a command is known to only read: then it needs neither sandbox nor approval. Anything that is not
@@ -79,12 +80,7 @@ function judgeSimple(words: readonly string[], cwd: string): { words: string[] }
   if (program === undefined) return { reason: `${name || 'an empty name'} is not known to be harmless` };
   const judged = program.judge?.(args) ?? judgeOptions(name, args, program);
   if ('reason' in judged) return judged;
-  const reason = judgePaths(
-    name,
-    program.recursive ? [cwd, ...judged.paths] : judged.paths,
-    cwd,
-    program.recursive,
-  );
+  const reason = judgePaths(name, program.recursive ? [cwd, ...judged.paths] : judged.paths, cwd, program);
   return reason === undefined ? { words: [name, ...(program.guards ?? []), ...args] } : { reason };
 }
 
@@ -105,13 +101,37 @@ function judgePaths(
   name: string,
   paths: readonly string[],
   cwd: string,
-  recursive = false,
+  { recursive = false, filesOnly = false }: HarmlessProgram,
 ): string | undefined {
   for (const path of paths) {
     if (isSpecial(path, cwd)) return `${path} is no ordinary file`;
-    if (recursive && realPath(path, cwd) === '/') return `${name} would read the whole machine`;
+    const real = realPath(path, cwd);
+    const special = recursive ? specialFolders().find((folder) => isWithin(folder, real)) : undefined;
+    if (special !== undefined) return `${name} would read ${special}, where no ordinary files are`;
+    if (filesOnly && isFolder(real)) return `${name} follows the links in a folder`;
   }
   return undefined;
+}
+
+/** With the places where the kernel's file systems are mounted besides. */
+function specialFolders(): string[] {
+  if (process.platform !== 'linux') return SPECIAL_FOLDERS;
+  return [...SPECIAL_FOLDERS, ...mounted(readFileSync('/proc/self/mountinfo', 'utf8'))];
+}
+
+/** From lines such as `22 26 0:20 / /host/proc rw - proc proc rw`. */
+function mounted(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const [, path = '', system = ''] = /^\S+ \S+ \S+ \S+ (\S+) .* - (\S+) /.exec(line) ?? [];
+    const folder = path.replace(/\\(\d{3})/g, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 8)),
+    );
+    return KERNEL_FILE_SYSTEMS.has(system) ? [folder] : [];
+  });
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 /** Whether a path leads, by its text or through links, to where no ordinary files are. */
@@ -120,7 +140,7 @@ function isSpecial(path: string, cwd: string): boolean {
   // What the kernel shows as links leads where no path does.
   const candidates = [resolve(cwd, path), realPath(path, cwd), ...reachedBy(full)];
   const suspects = candidates.filter((path) => path !== '/dev/null' && !isWithin(path, '/dev/shm'));
-  return suspects.some((suspect) => SPECIAL_FOLDERS.some((folder) => isWithin(suspect, folder)));
+  return suspects.some((suspect) => specialFolders().some((folder) => isWithin(suspect, folder)));
 }
 
 function realPath(path: string, cwd: string): string {

@@ -138,10 +138,10 @@ async function invocation(
   const free = { environment, sandboxed: false, hasNamespace: false, release: async () => [] };
   const { sandbox_mode: mode, working_directory: workingDirectory, sandbox } = context.agent.settings;
   const fillable = fillableFolders(workingDirectory, sandbox?.writable_roots);
-  if (decision.run === 'harmless') {
-    const argv = ['/bin/sh', '-c', decision.script];
-    return { ...free, argv, environment: { ...harmlessEnvironment(environment, fillable) } };
-  }
+  const script = decision.run === 'free' ? undefined : decision.script;
+  const reading = { ...harmlessEnvironment(environment, fillable) };
+  if (decision.run === 'harmless')
+    return { ...free, argv: ['/bin/sh', '-c', decision.script], environment: reading };
   const argv =
     typeof command === 'string'
       ? [lineShell(), '-c', command]
@@ -150,17 +150,18 @@ async function invocation(
     if (!decision.approved) return { ...free, argv };
     return { ...free, argv, environment: { ...outsideEnvironment(environment, fillable) } };
   }
+  const own = script === undefined ? environment : reading;
   const contained = await decision.contain({
     mode: mode === 'read-only' ? mode : ('workspace-write' as const),
     workingDirectory,
     open: sandbox,
     cwd,
     stateDir: context.stateDir,
-    environment,
-    argv,
+    environment: own,
+    argv: script === undefined ? argv : ['/bin/sh', '-c', script],
     hasTerminal,
   });
-  return { ...contained, environment, sandboxed: true };
+  return { ...contained, environment: own, sandboxed: true };
 }
 
 /** Models write for bash; a plain sh has to do where there is none. */

@@ -16,6 +16,9 @@ beforeAll(() => {
   symlinkSync('/proc', join(folder, 'p'));
   symlinkSync('/proc/self/environ', join(folder, 'innocent.txt'));
   symlinkSync('/', join(folder, 'all'));
+  for (const name of ['links', 'other']) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, 'other/a.txt'), 'one\n');
+  symlinkSync('/proc/self/environ', join(folder, 'links/a.txt'));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -44,6 +47,9 @@ test.each([
   'git --no-pager log --oneline -5',
   'git diff --stat -- a.txt',
   'cat /dev/null',
+  'diff -u a.txt other/a.txt',
+  'ls -R links',
+  'grep -r x links',
   ["bash -lc 'ls'"].join(''),
 ])('plain reading is harmless: %s', (line) => {
   if (line.startsWith('bash')) expect(harmless(['bash', '-lc', 'ls -l | wc -l'])).toBe(true);
@@ -76,6 +82,15 @@ test.each([
   'find -L . -name x',
   'find -files0-from a.txt',
   'grep -R x .',
+  // What follows the links in folders may end in /proc.
+  'diff -r links other',
+  'diff -rN links other',
+  'diff links other',
+  'diff links a.txt',
+  'ls -lL links',
+  'ls --dereference links',
+  'du -L links',
+  'tree -l links',
   'rg --pre id x',
   'rg --pre=id x',
   'rg --hostname-bin id x',
@@ -111,6 +126,13 @@ test.each([
   'git diff --no-index a b',
   'git log --output x',
   'git show --textconv',
+  'git status -v',
+  'git status --verbose',
+  // An option that would pass for the value of the one before, and the other way round.
+  'git log --pretty --output=x',
+  'git diff -U --output=x',
+  'git log -G -- --output=x',
+  'rg -T -- --pre=id x',
   'git log --ext-diff',
   'git branch -D main',
   'git grep -O id',
@@ -262,6 +284,14 @@ test.each([
   '[gpg]\n\tprogram = id',
   '[extensions]\n\tworktreeConfig = true',
   '[remote "o"]\n\tpromisor = true',
+  '[diff "t"]\n\ttextconv = touch pwned',
+  '[diff.t]\n\ttextconv = touch pwned',
+  '[lfs "extension.x"]\n\tclean = id',
+  '[pretty]\n\tx = %G?',
+  '[core]\n\tworktree = /proc/self',
+  '[core]\n\tattributesFile = /dev/zero',
+  '[core]\n\tbare = false \\\n[filter "x"]',
+  '[new]\n\tx = y',
 ])('git is not harmless in a repository with settings that could run programs: %j', (settings) => {
   const repo = repository();
   writeFileSync(join(repo, '.git', 'config'), settings);
@@ -298,7 +328,7 @@ test('what stands for .git and is no repository does not hide the one that git w
 test('settings that are a pipe are not waited for', () => {
   const repo = repository();
   rmSync(join(repo, '.git/config'));
-  execFileSync('mkfifo', [join(repo, '.git/config')]);
+  execFileSync('/bin/sh', ['-c', 'mkfifo .git/config'], { cwd: repo });
   expect(judgeCommand('git status', repo).harmless).toBe(false);
 });
 
@@ -311,4 +341,17 @@ test('what leads to an open file of a process is no ordinary file, though no pat
 
 test('ripgrep obeys no file of settings', () => {
   expect(judgeCommand('rg two', folder)).toMatchObject({ script: "'rg' '--no-config' 'two'" });
+});
+
+test('settings as git writes them are known', () => {
+  const repo = repository();
+  for (const [key, value] of [
+    ['remote.origin.url', 'https://example.com/a.git'],
+    ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
+    ['branch.main.merge', 'refs/heads/main'],
+    ['user.name', 'A "quoted" name; and more'],
+    ['core.hooksPath', '.husky'],
+  ] as const)
+    execFileSync('git', ['config', key, value], { cwd: repo });
+  expect(judgeCommand('git status', repo)).toMatchObject({ harmless: true });
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -286,3 +287,33 @@ describe.skipIf(!state.works)('with a sandbox', () => {
     expect(output).not.toContain('VITEST');
   });
 });
+
+test.skipIf(!state.works)(
+  'what needs no approval under the policy untrusted does just that inside a sandbox, too, also when it asks to leave it',
+  async () => {
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=n', '-c', 'user.email=e', ...args], { cwd: folder });
+    git('init', '-q');
+    writeFileSync(join(folder, 'f'), 'a\n');
+    git('add', 'f');
+    git('commit', '-qm', 'first');
+    writeFileSync(join(folder, 'f'), 'b\n');
+    git('config', 'diff.external', 'touch ran-diff; false');
+    git('config', 'core.fsmonitor', 'touch ran-monitor; false');
+    const bin = join(folder, 'node_modules/.bin');
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, 'ls'), '#!/bin/sh\ntouch ran-ls\n', { mode: 0o755 });
+    const environment = { PATH: `${bin}:${process.env.PATH}`, HOME: folder };
+    const leaving = { sandbox_permissions: 'require_escalated', justification: 'why not' };
+    const policies = [
+      ['untrusted', {}],
+      ['on-request', leaving],
+    ] as const;
+    for (const [approval_policy, more] of policies) {
+      for (const command of ['git diff', 'git status', 'ls', 'bash -c ls'])
+        await run({ command, ...more }, { settings: { approval_policy }, environment }).catch(() => {});
+    }
+    const ran = ['ran-diff', 'ran-monitor', 'ran-ls'].filter((name) => existsSync(join(folder, name)));
+    expect(ran).toEqual([]);
+  },
+);
