@@ -29,6 +29,7 @@ export class AskedPerson {
   readonly #dismissed: Set<string>;
   readonly #decided = new Set<string>();
   #asking: { approval: Approval; stop: AbortController } | undefined;
+  #isDeciding = false;
   #hasLeft = false;
 
   constructor(call: Call, options: PersonOptions) {
@@ -64,7 +65,7 @@ export class AskedPerson {
 
   #next(): void {
     const { pending } = this;
-    if (this.#hasLeft || this.#asking !== undefined || pending.length === 0) return;
+    if (this.#hasLeft || this.#isDeciding || this.#asking !== undefined || pending.length === 0) return;
     const { canAsk, era } = this.#call;
     const open = canAsk ? pending.find(({ approval_id: id }) => !this.#dismissed.has(id)) : undefined;
     if (open === undefined) this.#options.onUnanswered();
@@ -83,15 +84,16 @@ export class AskedPerson {
     if (this.#asking !== asking) return;
     this.#asking = undefined;
     const decision = decisionIn(answer);
-    if (decision === undefined || !(await this.#decide(approval, decision))) {
-      this.#dismissed.add(approval.approval_id);
-    }
+    // It may settle others, too: what it leaves open comes with the next look.
+    if (decision !== undefined && (await this.#decide(approval, decision))) return;
+    this.#dismissed.add(approval.approval_id);
     this.#next();
   }
 
   /** @returns whether it is settled */
   async #decide({ approval_id: id, asking_id }: Approval, decision: Decision): Promise<boolean> {
     this.#decided.add(id);
+    this.#isDeciding = true;
     try {
       await passOn(this.#options.place, sessionOf(asking_id), id, decision);
       return true;
@@ -100,6 +102,8 @@ export class AskedPerson {
       const reason = error instanceof Error ? error.message : String(error);
       this.#call.output.warn(`The answer to ${id} did not arrive: ${reason}`);
       return false;
+    } finally {
+      this.#isDeciding = false;
     }
   }
 }

@@ -93,7 +93,7 @@ describe.each([
   test('the end of its time ends it, and the answer says what waits', async () => {
     const mcp = await connect({ client: elicitation });
     const questions = questionsOf(mcp);
-    const { call, id } = await ask(mcp, { timeout_seconds: 15 });
+    const { call, id } = await ask(mcp, { timeout_seconds: 30 });
     const { fields, isError } = await call;
     expect(isError).toBe(false);
     expect(fields).toMatchObject({ approvals: [{ approval_id: `${id}#p1` }] });
@@ -114,6 +114,21 @@ describe.each([
     const { fields: denied } = await mcp.call('cadre_deny', { approval_id: `${id}#p1` });
     expect(denied).toMatchObject({ decision: 'deny' });
   });
+});
+
+test.each([
+  ['approve', 2],
+  ['approve_for_session', 1],
+])('of two agents that ask the same, "%s" takes %i questions', async (decision, count) => {
+  const mcp = await connect({ client: elicitation });
+  const questions: string[] = [];
+  mcp.client.setRequestHandler('elicitation/create', async ({ params }) => {
+    questions.push(params.message);
+    return { action: 'accept', content: { decision } };
+  });
+  const { fields } = await mcp.call('cadre_run', { ...asking, task: 'two ask' });
+  expect(fields).toMatchObject({ status: 'completed', output: expect.stringMatching(/made.*made/s) });
+  expect(questions).toHaveLength(count);
 });
 
 test('a call that is cancelled takes its question with it', async () => {
@@ -153,7 +168,7 @@ describe('by hand', () => {
   test('an answer that comes too late changes nothing', async () => {
     const raw = new RawMcpClient(home);
     raw.initialize({ elicitation: {} });
-    raw.call(1, 'cadre_run', { ...asking, timeout_seconds: 15 });
+    raw.call(1, 'cadre_run', { ...asking, timeout_seconds: 30 });
     const { id } = await raw.asked('elicitation/create');
     const { result } = await raw.answerTo(1);
     expect((await raw.asked('notifications/cancelled')).params).toMatchObject({ requestId: id });

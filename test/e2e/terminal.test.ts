@@ -183,7 +183,7 @@ test.each([
 });
 
 test('an open question holds up neither --timeout nor the end of the session', async () => {
-  const late = onTerminal(['run', 'the task', '--timeout', '15', ...UNTRUSTED], { cwd: folder() });
+  const late = onTerminal(['run', 'the task', '--timeout', '30', ...UNTRUSTED], { cwd: folder() });
   const id = await sessionOf(late);
   await late.says(/s for the session/);
   expect((await late.ended).code).toBe(6);
