@@ -44,6 +44,7 @@ export class Connection {
   #givenUp: string | undefined;
   /** The server says that its tools have changed. */
   toolsChanged = false;
+  onToolsChanged?: () => void;
   readonly startedAt = Date.now();
 
   private constructor(
@@ -95,6 +96,7 @@ export class Connection {
     };
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       connection.toolsChanged = true;
+      connection.onToolsChanged?.();
     });
     try {
       const transport = local ?? http.httpTransport({ ...settings, url: url ?? '' }, around.variables);

@@ -107,7 +107,7 @@ test('a command that does not exist is named', async () => {
 
 test('a tool whose schema is wrong is left out, and only that', async () => {
   const served = started({ odd: small('wrong-schema') });
-  expect(await names(served)).toHaveLength(12);
+  expect(await names(served)).toHaveLength(13);
   const [problem] = served.problems();
   expect(problem).toContain('1 that have no name');
   for (const name of ['list', 'typo', 'text']) expect(problem).toContain(`"${name}" (the schema`);
@@ -238,6 +238,33 @@ test('a call that cannot have reached its server is made on a new one, whatever 
     expect(await run(echo, { say: 'x' })).toMatchObject({ output: 'x' });
   }
   expect(pids()).toHaveLength(4);
+});
+
+test('tools that a server has got meanwhile are offered', async () => {
+  const served = started({ a: small('good') });
+  await run(await served.tool('mcp__a__grow'));
+  for (const end = Date.now() + 30_000; Date.now() < end; ) {
+    if ((await names(served)).includes('mcp__a__grown')) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  expect(await names(served)).toContain('mcp__a__grown');
+  expect(served.problems()).toEqual([]);
+});
+
+test('a server that says again and again that its tools have changed, and lists them no more, holds nobody up', async () => {
+  const served = started({ a: small('ever-changing', { start_timeout_ms: 10_000 }) });
+  await served.offered();
+  const problems: string[] = [];
+  for (const end = Date.now() + 60_000; problems.length === 0 && Date.now() < end; ) {
+    const begun = Date.now();
+    expect(await names(served)).toHaveLength(13);
+    expect(Date.now() - begun).toBeLessThan(5_000);
+    problems.push(...served.problems());
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  expect(problems).toEqual([
+    expect.stringMatching(/the old ones are offered: it did not answer within 10000 ms/),
+  ]);
 });
 
 test('what a server refuses is told in its words', async () => {
