@@ -19,6 +19,8 @@ export interface ToolList {
   tools: ListedTool[];
   /** How many have no name, or are no objects. */
   unreadable: number;
+  /** It lists more than anybody reads. */
+  isCut: boolean;
 }
 const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
@@ -124,6 +126,7 @@ export class Connection {
     const until = Date.now() + this.#startMs;
     const found: unknown[] = [];
     let cursor: string | undefined;
+    let isCut = true;
     try {
       for (let page = 0; page < MOST_PAGES && found.length < MOST_TOOLS; page++) {
         const params = cursor === undefined ? {} : { cursor };
@@ -132,7 +135,10 @@ export class Connection {
           signal,
         });
         found.push(...result.tools);
-        if (result.nextCursor === undefined || result.nextCursor === cursor) break;
+        if (result.nextCursor === undefined || result.nextCursor === cursor) {
+          isCut = found.length > MOST_TOOLS;
+          break;
+        }
         cursor = result.nextCursor;
       }
     } catch (error) {
@@ -145,7 +151,7 @@ export class Connection {
       if (read.success) tools.set(read.data.name, read.data);
       else unreadable++;
     }
-    return { tools: [...tools.values()], unreadable };
+    return { tools: [...tools.values()], unreadable, isCut };
   }
 
   /**

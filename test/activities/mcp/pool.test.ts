@@ -113,6 +113,40 @@ test('a tool whose schema is wrong is left out, and only that', async () => {
   for (const name of ['list', 'typo', 'text']) expect(problem).toContain(`"${name}" (the schema`);
 });
 
+test('of a server with more tools than are read it is told that the rest is left out', async () => {
+  const served = started({ a: small('too-many') });
+  expect(await names(served)).toHaveLength(2_000);
+  expect(served.problems()).toEqual([expect.stringContaining('all after the first 2000 are left out')]);
+});
+
+test('a refusal says what a person would have to set, and nothing that is set already', async () => {
+  const served = started({ a: small('good', { tools_approved: ['echo'] }) });
+  const hintOf = (tool: Tool, settings: object): Promise<string> =>
+    run(tool, {}, { settings }).then(String, ({ hint }: CadreError) => hint ?? '');
+  const echo = await served.tool('mcp__a__echo');
+  const sleep = await served.tool('mcp__a__sleep');
+  const untrusted = await hintOf(echo, { approval_policy: 'untrusted' });
+  expect(untrusted).toContain('another approval policy');
+  expect(untrusted).not.toContain('tools_approved');
+  const reading = await hintOf(echo, { sandbox_mode: 'read-only' });
+  expect(reading).toContain('[mcp_servers.a] tools_read_only = ["echo"]');
+  expect(reading).not.toContain('tools_approved');
+  expect(await hintOf(sleep, { sandbox_mode: 'read-only' })).toContain(
+    '[mcp_servers.a] tools_approved = ["sleep"] and tools_read_only = ["sleep"]',
+  );
+  expect(await hintOf(sleep, {})).toContain('[mcp_servers.a] tools_approved = ["sleep"].');
+});
+
+test('calls that are answered in between are no row of failures', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  for (let i = 0; i < 4; i++) {
+    await expect(run(await served.tool('mcp__a__die'))).rejects.toMatchObject({
+      hint: 'Look at what is there before you try again. The next call starts the server again.',
+    });
+    expect(await run(await served.tool('mcp__a__echo'), { say: 'x' })).toMatchObject({ output: 'x' });
+  }
+});
+
 test('a server that dies in a call leaves its outcome unknown, and the next call starts it again', async () => {
   const served = started({ a: small('good', {}, notes) });
   await expect(run(await served.tool('mcp__a__die'))).rejects.toMatchObject({

@@ -29,6 +29,7 @@ const tools: Record<string, unknown>[] = [
 ];
 const listed: Record<string, () => unknown[]> = {
   many: () => Array.from({ length: 200 }, (_, i) => ({ name: `tool_${i}`, inputSchema: object() })),
+  'too-many': () => Array.from({ length: 2_500 }, (_, i) => ({ name: `tool_${i}`, inputSchema: object() })),
   'wrong-schema': () => [
     ...tools,
     { name: 'list', inputSchema: [] },
