@@ -143,7 +143,7 @@ test('a call says what it is about and runs as the activity of its tool', async 
     call_id: 'c1',
     name: 'mcp__a__echo',
     effects: 'some',
-    timeout_ms: 55_000,
+    timeout_ms: 75_000,
     summary: 'say: hello, times: 2',
   });
   expect(await run('mcp__a__echo', { say: 'hello' })).toEqual({ output: 'hello', success: true });
