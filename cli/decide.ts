@@ -65,8 +65,19 @@ async function ruleOf(place: Workplace, session: SessionId, id: string): Promise
   }
   if (found.rule !== undefined) return found.rule;
   throw new CadreError('usage', `No rule can say what ${id} asks for, so nothing was decided.`, {
-    hint: 'A rule holds for one command in plain words. Approve it once, or with --for-session.',
+    hint: `${inItsPlace(found.kind)} Approve it once, or with --for-session.`,
   });
+}
+
+/** What allows in later sessions what is no command. */
+function inItsPlace(kind: string): string {
+  if (kind === 'mcp') {
+    return 'A rule holds for commands; tools of an MCP server are allowed for good by tools_approved of [mcp_servers.NAME].';
+  }
+  if (kind === 'patch') {
+    return 'A rule holds for commands; where patches may write without asking is set by sandbox.writable_roots.';
+  }
+  return 'A rule holds for one command in plain words.';
 }
 
 async function keep(home: string, rule: ApprovalRule): Promise<string> {

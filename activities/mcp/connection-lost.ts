@@ -34,7 +34,7 @@ export function isCutOff(error: unknown): boolean {
   );
 }
 
-export function isStreamEnd(error: unknown): boolean {
+function isStreamEnd(error: unknown): boolean {
   return (error as { data?: unknown } | undefined)?.data === STREAM_ENDED;
 }
 

@@ -20,6 +20,8 @@ export interface ToolList {
   tools: ListedTool[];
   /** How many have no name, or are no objects. */
   unreadable: number;
+  /** It lists more than anybody reads. */
+  isCut: boolean;
 }
 const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
@@ -45,6 +47,7 @@ export class Connection {
   #givenUp: string | undefined;
   /** The server says that its tools have changed. */
   toolsChanged = false;
+  onToolsChanged?: () => void;
   readonly startedAt = Date.now();
 
   private constructor(
@@ -114,6 +117,7 @@ export class Connection {
     };
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       connection.toolsChanged = true;
+      connection.onToolsChanged?.();
     });
     try {
       const transport = local ?? http.httpTransport({ ...settings, url: url ?? '' }, around.variables);
@@ -141,6 +145,7 @@ export class Connection {
     const until = Date.now() + this.#startMs;
     const found: unknown[] = [];
     let cursor: string | undefined;
+    let isCut = true;
     try {
       for (let page = 0; page < MOST_PAGES && found.length < MOST_TOOLS; page++) {
         const params = cursor === undefined ? {} : { cursor };
@@ -149,7 +154,10 @@ export class Connection {
           signal,
         });
         found.push(...result.tools);
-        if (result.nextCursor === undefined || result.nextCursor === cursor) break;
+        if (result.nextCursor === undefined || result.nextCursor === cursor) {
+          isCut = found.length > MOST_TOOLS;
+          break;
+        }
         cursor = result.nextCursor;
       }
     } catch (error) {
@@ -162,7 +170,7 @@ export class Connection {
       if (read.success) tools.set(read.data.name, read.data);
       else unreadable++;
     }
-    return { tools: [...tools.values()], unreadable };
+    return { tools: [...tools.values()], unreadable, isCut };
   }
 
   /**

@@ -66,9 +66,29 @@ function requireApproval(
     },
     {
       subject: 'This tool',
-      hint: `A person can allow it for good: [mcp_servers.${server.name}] tools_approved = [${JSON.stringify(tool.own)}].`,
+      hint: forGood(server.name, tool.own, {
+        isApproved,
+        isUntrusting: policy === 'untrusted',
+        mayRead: onlyReads || mode !== 'read-only',
+      }),
     },
   );
+}
+
+/** What a person would have to set so that it is asked about no more; never what is set already. */
+function forGood(
+  server: string,
+  tool: string,
+  { isApproved, isUntrusting, mayRead }: { isApproved: boolean; isUntrusting: boolean; mayRead: boolean },
+): string {
+  const name = JSON.stringify(tool);
+  const lists = [
+    ...(isApproved ? [] : [`tools_approved = [${name}]`]),
+    ...(mayRead ? [] : [`tools_read_only = [${name}], if it changes nothing`]),
+  ];
+  const set = lists.length === 0 ? [] : [`[mcp_servers.${server}] ${lists.join(' and ')}`];
+  const policy = isUntrusting ? ['another approval policy: "untrusted" asks about each call'] : [];
+  return `A person can allow it for good: ${[...set, ...policy].join(', and ')}.`;
 }
 
 function descriptionOf({ description, own, besides }: ServerTool): string {

@@ -23,7 +23,7 @@ const NAMED = 5;
 export function serverTools(
   server: string,
   { tools_allow: allow, tools_deny: deny = [] }: McpServerSettings,
-  { tools: listed, unreadable }: ToolList,
+  { tools: listed, unreadable, isCut }: ToolList,
 ): { tools: ServerTool[]; leftOut: string | undefined } {
   const isMeant = (name: string, globs: readonly string[]) => globs.some((glob) => matchesGlob(name, glob));
   const wanted = listed.filter(
@@ -45,7 +45,11 @@ export function serverTools(
     }
   });
   const more = wrong.length > NAMED ? `, and ${wrong.length - NAMED} more` : '';
-  const leftOut =
-    wrong.length === 0 ? undefined : `tools left out: ${wrong.slice(0, NAMED).join(', ')}${more}`;
-  return { tools, leftOut };
+  const said = [
+    ...(wrong.length === 0 ? [] : [`tools left out: ${wrong.slice(0, NAMED).join(', ')}${more}`]),
+    ...(isCut
+      ? [`it lists more tools than are read: all after the first ${listed.length + unreadable} are left out`]
+      : []),
+  ];
+  return { tools, leftOut: said.length === 0 ? undefined : said.join('; ') };
 }

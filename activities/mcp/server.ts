@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError, type McpServerSettings } from '../../protocol/index.ts';
 import { Connection, isTimeout } from './connection.ts';
 import { ConnectionLost, isSessionGone } from './connection-lost.ts';
@@ -15,6 +16,8 @@ export interface CallOptions {
 /** A life that was shorter counts as a failure. */
 const GOOD_MS = 30_000;
 const FIRST_WAIT_MS = 1_000;
+/** Servers may say as often as they like that their tools have changed. */
+const REFRESH_PAUSE_MS = 1_000;
 const MOST_WAIT_MS = 60_000;
 const STOPPING = 'its worker is stopping';
 
@@ -30,6 +33,9 @@ export class McpServer {
   #opening: Promise<Connection> | undefined;
   #tools: readonly ServerTool[] = [];
   #leftOut: string | undefined;
+  /** Why its list of tools is an old one. */
+  #stale: string | undefined;
+  #refreshing = false;
   #problem: string | undefined;
   #end: string | undefined;
   #users = 0;
@@ -57,7 +63,7 @@ export class McpServer {
 
   /** What people should know: why it offers nothing, or less than it has. */
   get problems(): string[] {
-    return [this.#end, this.#problem, this.#leftOut].flatMap((problem) =>
+    return [this.#end, this.#problem, this.#leftOut, this.#stale].flatMap((problem) =>
       problem === undefined ? [] : [`MCP server ${this.name}: ${problem}`],
     );
   }
@@ -72,10 +78,7 @@ export class McpServer {
 
   async #offered(): Promise<readonly ServerTool[]> {
     const known = this.#connection;
-    if (known?.isOpen) {
-      if (known.toolsChanged) await this.#list(known).catch(() => {});
-      return this.#tools;
-    }
+    if (known?.isOpen) return this.#tools;
     const isFirst = this.#failures === 0 && this.#tools.length === 0;
     const opening = this.#open();
     opening.catch(() => {});
@@ -181,6 +184,10 @@ export class McpServer {
       signal.throwIfAborted();
       this.#connection = connection;
       this.#problem = undefined;
+      this.#stale = undefined;
+      const opened = connection;
+      opened.onToolsChanged = () => void this.#refresh(opened);
+      void this.#refresh(opened);
       return connection;
     } catch (error) {
       await connection?.close();
@@ -195,6 +202,29 @@ export class McpServer {
     const { tools, leftOut } = serverTools(this.name, this.settings, listed);
     this.#tools = tools;
     this.#leftOut = leftOut;
+  }
+
+  /** Reads the list again for as long as it changes: beside all else, one at a time, and the old one holds meanwhile. */
+  async #refresh(connection: Connection): Promise<void> {
+    if (this.#refreshing) return;
+    this.#refreshing = true;
+    try {
+      while (this.#connection === connection && connection.isOpen && connection.toolsChanged) {
+        await this.#list(connection).then(
+          () => {
+            this.#stale = undefined;
+          },
+          (error) => {
+            this.#stale = `it says that its tools have changed, and does not list them; the old ones are offered: ${messageOf(error)}`;
+          },
+        );
+        await sleep(REFRESH_PAUSE_MS, undefined, { ref: false });
+      }
+    } finally {
+      this.#refreshing = false;
+    }
+    const now = this.#connection;
+    if (now !== undefined && now !== connection) void this.#refresh(now);
   }
 
   /** A connection that is no longer open counts once; one that has served for a while is forgiven. */

@@ -35,7 +35,8 @@ export function fittedSchema(given: unknown): FittedSchema {
   const bytes = Buffer.byteLength(JSON.stringify(given));
   if (bytes > MOST_BYTES) throw new Error(`it has ${bytes} bytes; ${MOST_BYTES} at most`);
   if (given.type !== undefined && given.type !== 'object') throw new Error('its type is not "object"');
-  const { $schema: _, ...whole } = fitted(given, '', 0);
+  const references = new Set<string>();
+  const { $schema: _, ...whole } = fitted(given, '', 0, references);
   const taken: Json = {};
   for (const key of NOT_AT_TOP) {
     if (!(key in whole)) continue;
@@ -43,17 +44,23 @@ export function fittedSchema(given: unknown): FittedSchema {
     delete whole[key];
   }
   const schema = { ...whole, type: 'object', properties: whole.properties ?? {} };
+  for (const reference of references) checkReference(reference, schema);
   return Object.keys(taken).length === 0 ? { schema } : { schema, besides: JSON.stringify(taken) };
 }
 
-function fitted(schema: Json, at: string, depth: number): Json {
+/** @param references gets whatever it refers to */
+function fitted(schema: Json, at: string, depth: number, references: Set<string>): Json {
   if (depth > MOST_DEPTH) throw new Error(`it is nested more than ${MOST_DEPTH} deep`);
   const where = at === '' ? '' : ` at ${at}`;
   const types = schema.type === undefined ? [] : [schema.type].flat();
   if (types.some((type) => typeof type !== 'string' || !TYPES.has(type))) {
     throw new Error(`it has no type of JSON schema${where}: ${JSON.stringify(schema.type).slice(0, 80)}`);
   }
-  const { required, enum: values } = schema;
+  const { required, enum: values, $ref: reference } = schema;
+  if (reference !== undefined) {
+    if (typeof reference !== 'string') throw new Error(`its "$ref" is no text${where}`);
+    references.add(reference);
+  }
   if (
     required !== undefined &&
     !(Array.isArray(required) && required.every((key) => typeof key === 'string'))
@@ -65,7 +72,7 @@ function fitted(schema: Json, at: string, depth: number): Json {
   const inner = (value: unknown, path: string): unknown => {
     if (typeof value === 'boolean') return value;
     if (!isObject(value)) throw new Error(`there is no schema at ${path}`);
-    return fitted(value, path, depth + 1);
+    return fitted(value, path, depth + 1, references);
   };
   for (const key of TABLES) {
     const table = schema[key];
@@ -92,6 +99,39 @@ function fitted(schema: Json, at: string, depth: number): Json {
   // Some providers refuse lists that do not say of what.
   if (types.includes('array') && !('items' in result) && !('prefixItems' in result)) result.items = {};
   return result;
+}
+
+/** Providers refuse the whole call for a reference that leads nowhere, elsewhere, or round in a circle. */
+function checkReference(reference: string, schema: Json): void {
+  const passed = new Set<string>();
+  for (let at: string | undefined = reference; at !== undefined && at !== '#'; ) {
+    const shown = JSON.stringify(at.slice(0, 80));
+    if (passed.has(at)) throw new Error(`${shown} refers to itself`);
+    passed.add(at);
+    if (!at.startsWith('#/')) throw new Error(`it refers to what does not stand in it: ${shown}`);
+    const found = pointedAt(schema, at.slice(2).split('/'));
+    if (!isObject(found) && typeof found !== 'boolean')
+      throw new Error(`it refers to what is not there: ${shown}`);
+    at = isObject(found) && typeof found.$ref === 'string' ? found.$ref : undefined;
+  }
+}
+
+function pointedAt(schema: Json, keys: readonly string[]): unknown {
+  let at: unknown = schema;
+  for (const key of keys) {
+    const name = unescaped(key).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Json)[name];
+  }
+  return at;
+}
+
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
 }
 
 function isObject(value: unknown): value is Json {

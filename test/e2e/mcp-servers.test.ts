@@ -226,6 +226,12 @@ test('a person is asked about a call, once or for the session; with nobody to as
   expect(approvals).toMatchObject([
     { kind: 'mcp', tool: 'mcp__all__echo', summary: 'all: echo {"message":"one"}' },
   ]);
+  const [open] = approvals;
+  const always = await home.run(['approve', open?.approval_id ?? '', '--always'], options(folder));
+  expect(always).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('tools_approved of [mcp_servers.NAME]'),
+  });
   run.type('s');
   expect((await run.ended).code).toBe(0);
   expect(outputsOf(model.requests.at(-1) as SeenRequest)).toEqual(['Echo: one', 'Echo: two']);

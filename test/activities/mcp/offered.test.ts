@@ -84,7 +84,7 @@ const mcpOf = (tools: readonly string[]) => tools.filter((name) => name.startsWi
 test('a model is offered what servers have, with their schemas; the answer of its call holds none of them', async () => {
   const { ask } = await worker({ brought: { a: small('good') } });
   const { answer, tools, body } = await ask();
-  expect(mcpOf(tools)).toHaveLength(12);
+  expect(mcpOf(tools)).toHaveLength(13);
   expect(body?.tools).toContainEqual(
     expect.objectContaining({
       name: 'mcp__a__echo',
@@ -121,7 +121,7 @@ test('of more tools than a call may offer the largest servers leave some out, an
   });
   const { answer, tools } = await ask();
   expect(tools).toHaveLength(128);
-  expect(mcpOf(tools).filter((name) => name.startsWith('mcp__few'))).toHaveLength(12);
+  expect(mcpOf(tools).filter((name) => name.startsWith('mcp__few'))).toHaveLength(13);
   expect(answer.warnings).toEqual([expect.stringContaining('are not offered. Choose with tools_allow')]);
   expect(await plan('mcp__many__tool_199')).toMatchObject({ error: { code: 'tool_not_allowed' } });
   expect((await ask()).answer.warnings).toBeUndefined();
@@ -131,7 +131,7 @@ test('what a server did wrong comes along with the answer, once', async () => {
   const { ask } = await worker({ brought: { bad: small('noisy-death'), good: small('good') } });
   const { answer, tools } = await ask();
   expect(answer.warnings).toEqual([expect.stringMatching(/^MCP server bad: .*exit code 3/)]);
-  expect(mcpOf(tools)).toHaveLength(12);
+  expect(mcpOf(tools)).toHaveLength(13);
 });
 
 test('a call says what it is about and runs as the activity of its tool', async () => {

@@ -107,10 +107,44 @@ test('a command that does not exist is named', async () => {
 
 test('a tool whose schema is wrong is left out, and only that', async () => {
   const served = started({ odd: small('wrong-schema') });
-  expect(await names(served)).toHaveLength(12);
+  expect(await names(served)).toHaveLength(13);
   const [problem] = served.problems();
   expect(problem).toContain('1 that have no name');
   for (const name of ['list', 'typo', 'text']) expect(problem).toContain(`"${name}" (the schema`);
+});
+
+test('of a server with more tools than are read it is told that the rest is left out', async () => {
+  const served = started({ a: small('too-many') });
+  expect(await names(served)).toHaveLength(2_000);
+  expect(served.problems()).toEqual([expect.stringContaining('all after the first 2000 are left out')]);
+});
+
+test('a refusal says what a person would have to set, and nothing that is set already', async () => {
+  const served = started({ a: small('good', { tools_approved: ['echo'] }) });
+  const hintOf = (tool: Tool, settings: object): Promise<string> =>
+    run(tool, {}, { settings }).then(String, ({ hint }: CadreError) => hint ?? '');
+  const echo = await served.tool('mcp__a__echo');
+  const sleep = await served.tool('mcp__a__sleep');
+  const untrusted = await hintOf(echo, { approval_policy: 'untrusted' });
+  expect(untrusted).toContain('another approval policy');
+  expect(untrusted).not.toContain('tools_approved');
+  const reading = await hintOf(echo, { sandbox_mode: 'read-only' });
+  expect(reading).toContain('[mcp_servers.a] tools_read_only = ["echo"]');
+  expect(reading).not.toContain('tools_approved');
+  expect(await hintOf(sleep, { sandbox_mode: 'read-only' })).toContain(
+    '[mcp_servers.a] tools_approved = ["sleep"] and tools_read_only = ["sleep"]',
+  );
+  expect(await hintOf(sleep, {})).toContain('[mcp_servers.a] tools_approved = ["sleep"].');
+});
+
+test('calls that are answered in between are no row of failures', async () => {
+  const served = started({ a: small('good', {}, notes) });
+  for (let i = 0; i < 4; i++) {
+    await expect(run(await served.tool('mcp__a__die'))).rejects.toMatchObject({
+      hint: 'Look at what is there before you try again. The next call starts the server again.',
+    });
+    expect(await run(await served.tool('mcp__a__echo'), { say: 'x' })).toMatchObject({ output: 'x' });
+  }
 });
 
 test('a server that dies in a call leaves its outcome unknown, and the next call starts it again', async () => {
@@ -238,6 +272,33 @@ test('a call that cannot have reached its server is made on a new one, whatever 
     expect(await run(echo, { say: 'x' })).toMatchObject({ output: 'x' });
   }
   expect(pids()).toHaveLength(4);
+});
+
+test('tools that a server has got meanwhile are offered', async () => {
+  const served = started({ a: small('good') });
+  await run(await served.tool('mcp__a__grow'));
+  for (const end = Date.now() + 30_000; Date.now() < end; ) {
+    if ((await names(served)).includes('mcp__a__grown')) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  expect(await names(served)).toContain('mcp__a__grown');
+  expect(served.problems()).toEqual([]);
+});
+
+test('a server that says again and again that its tools have changed, and lists them no more, holds nobody up', async () => {
+  const served = started({ a: small('ever-changing', { start_timeout_ms: 10_000 }) });
+  await served.offered();
+  const problems: string[] = [];
+  for (const end = Date.now() + 60_000; problems.length === 0 && Date.now() < end; ) {
+    const begun = Date.now();
+    expect(await names(served)).toHaveLength(13);
+    expect(Date.now() - begun).toBeLessThan(5_000);
+    problems.push(...served.problems());
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  expect(problems).toEqual([
+    expect.stringMatching(/the old ones are offered: it did not answer within 10000 ms/),
+  ]);
 });
 
 test('what a server refuses is told in its words', async () => {

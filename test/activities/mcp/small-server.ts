@@ -24,10 +24,12 @@ const tools: Record<string, unknown>[] = [
   { name: 'last-words', inputSchema: object() },
   { name: 'hang-up', inputSchema: object() },
   { name: 'hang', inputSchema: object() },
+  { name: 'grow', inputSchema: object() },
   { name: 'work', inputSchema: object({ ms: { type: 'number' } }) },
 ];
 const listed: Record<string, () => unknown[]> = {
   many: () => Array.from({ length: 200 }, (_, i) => ({ name: `tool_${i}`, inputSchema: object() })),
+  'too-many': () => Array.from({ length: 2_500 }, (_, i) => ({ name: `tool_${i}`, inputSchema: object() })),
   'wrong-schema': () => [
     ...tools,
     { name: 'list', inputSchema: [] },
@@ -60,6 +62,9 @@ function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
+let lists = 0;
+const changed = () => send({ method: 'notifications/tools/list_changed' });
+
 /** Messages that nobody has asked for, as fast as they are taken. */
 function flood(): void {
   const params = { x: 'x'.repeat(1_000) };
@@ -85,10 +90,17 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     const serverInfo = { name: 'small', version: '1.0' };
     send({
       id,
-      result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo },
+      result: {
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: { listChanged: true } },
+        serverInfo,
+      },
     });
-  } else if (method === 'tools/list') send({ id, result: { tools: listed[mode]?.() ?? tools } });
-  else if (method === 'ping') send({ id, result: {} });
+  } else if (method === 'tools/list') {
+    if (mode === 'ever-changing' && lists++ > 0) return;
+    send({ id, result: { tools: listed[mode]?.() ?? tools } });
+    if (mode === 'ever-changing') setInterval(changed, 300);
+  } else if (method === 'ping') send({ id, result: {} });
   else if (method === 'notifications/cancelled') note('cancelled');
   else if (method === 'tools/call') answer(id, params.name, params.arguments);
 });
@@ -97,7 +109,11 @@ function answer(id: unknown, name: string, args: Record<string, unknown>): void 
   note(`call ${name}`);
   if (name === 'die') process.exit(7);
   if (name === 'flood') flood();
-  else if (name === 'hang-up') closeSync(1);
+  else if (name === 'grow') {
+    tools.push({ name: 'grown', inputSchema: object() });
+    changed();
+    send({ id, result: text('grew') });
+  } else if (name === 'hang-up') closeSync(1);
   else if (name === 'hang') block(2_147_483_647);
   else if (name === 'work') {
     block(Number(args.ms));

@@ -36,10 +36,22 @@ test.each([
   [{ properties: { a: 'string' } }, 'there is no schema at /properties/a'],
   [{ properties: { a: { type: 'strnig' } } }, 'no type of JSON schema at /properties/a: "strnig"'],
   [{ required: 'a' }, 'its "required" is no list of names'],
+  [{ properties: { a: { $ref: '#/nowhere' } } }, 'it refers to what is not there: "#/nowhere"'],
+  [{ properties: { a: { items: { $ref: 'http://x/y' } } } }, 'what does not stand in it: "http://x/y"'],
+  [{ properties: { a: { $ref: '#/properties/a' } } }, '"#/properties/a" refers to itself'],
   [{ properties: { a: { enum: 'a' } } }, 'its "enum" is no list at /properties/a'],
   [{ properties: { a: { description: 'x'.repeat(70_000) } } }, '65536 at most'],
 ])('%j is refused', (schema, message) => {
   expect(() => fittedSchema(schema)).toThrow(message);
+});
+
+test('what is referred to in the schema itself stays', () => {
+  const schema = {
+    type: 'object',
+    properties: { a: { $ref: '#/$defs/a~1b' }, all: { $ref: '#' }, $ref: { type: 'string' } },
+    $defs: { 'a/b': { type: 'array', items: { $ref: '#/$defs/a~1b' } } },
+  };
+  expect(fittedSchema(schema)).toEqual({ schema });
 });
 
 test('one that is nested without end is refused', () => {
