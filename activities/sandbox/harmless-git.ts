@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type OptionTable, readOptions } from './command-options.ts';
+import { readSettingsFile } from './read-settings-file.ts';
 
 const SHOWN =
   'oneline stat shortstat numstat name-only name-status graph decorate decorate= no-decorate all since= until= after= before= author= grep= max-count= skip= patch no-patch color color= no-color pretty= format= abbrev-commit reverse merges no-merges first-parent date= follow word-diff unified= no-renames find-renames raw summary full-index cached staged';
@@ -60,7 +61,7 @@ function riskyConfiguration(cwd: string): string | undefined {
   try {
     if (ELSEWHERE.some((name) => existsSync(join(folder, name))))
       return 'the repository keeps its settings elsewhere';
-    const config = readFileSync(join(folder, 'config'), 'utf8');
+    const config = readSettingsFile(join(folder, 'config'));
     return RISKY_SETTING.test(config) ? "the repository's settings may run programs" : undefined;
   } catch {
     return "the repository's settings cannot be read";

@@ -1,6 +1,7 @@
-import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { upToRepository } from './has-repository.ts';
+import { readSettingsFile } from './read-settings-file.ts';
 
 /** Inside a writable root these stay as they are: what is in them decides what runs later, outside the sandbox. */
 export const PROTECTED_NAMES: readonly string[] = ['.git', '.cadre', '.codex', '.claude', '.agents'];
@@ -40,12 +41,12 @@ export function linkAt(path: string): string | undefined {
 /** A worktree and a submodule have a file for `.git`, which names a folder; that may name another one, with the hooks. */
 function repositoryOf(path: string): string[] {
   try {
-    const [, named] = /^gitdir: (.+?)\s*$/.exec(readFileSync(path, 'utf8')) ?? [];
+    const [, named] = /^gitdir: (.+?)\s*$/.exec(readSettingsFile(path)) ?? [];
     if (named === undefined) return [];
     const folder = realpathSync(resolve(dirname(path), named));
     const common = join(folder, 'commondir');
     if (!existsSync(common)) return [folder];
-    return [folder, realpathSync(resolve(folder, readFileSync(common, 'utf8').trim()))];
+    return [folder, realpathSync(resolve(folder, readSettingsFile(common).trim()))];
   } catch {
     // A folder, or a file that leads nowhere.
     return [];
