@@ -126,7 +126,7 @@ async function answer(
     if (error !== undefined) return refusedCall(call, error);
     return final ? tooLate(call) : deps.planCall(agent, session, call);
   };
-  const warnings = (await deps.warnings?.(agent, session)) ?? [];
+  const warnings = [...(reply.warnings ?? []), ...((await deps.warnings?.(agent, session)) ?? [])];
   return {
     ...reply,
     items: made,

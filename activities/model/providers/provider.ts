@@ -34,6 +34,8 @@ export interface ModelCall extends ImagePlace {
 export interface ModelReply {
   items: Item[];
   usage: Usage;
+  /** What people should know of how it was made. */
+  warnings?: string[];
 }
 
 export interface CallOptions {
