@@ -69,7 +69,7 @@ async function settledImport(address: string, limitMs: number): Promise<Record<s
 function hintFor(code: string | undefined, reason: string): string | undefined {
   if (code === 'ERR_MODULE_NOT_FOUND') {
     return /package '(cadre|zod)'/.test(reason)
-      ? 'Install both beside it: npm install cadre zod'
+      ? 'Install both beside it; Cadre is not on npm, so by the path of its clone: npm install /PATH/TO/cadre zod'
       : 'Relative imports name the file with its ending: ./helper.ts';
   }
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')

@@ -137,6 +137,15 @@ test('each module that cannot be used is refused with its name and the reason, b
   }
 });
 
+test('a module that does not find Cadre is told where it is to be had', async () => {
+  const folder = folderWith({ 'lonely.ts': HEAD });
+  const { code, stderr } = await home.run(['worker', '--queue', 'q', '--tools', 'lonely.ts'], {
+    cwd: folder,
+  });
+  expect(stderr).toMatch(/Cannot find package 'cadre'.*\n.*npm install \/PATH\/TO\/cadre zod/);
+  expect(code).toBe(2);
+});
+
 test('tools without a queue are refused: local sessions have none', async () => {
   const { code, stderr } = await home.run(['worker', '--tools', TOOLS]);
   expect(code).toBe(2);
