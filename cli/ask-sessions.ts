@@ -56,7 +56,7 @@ export async function within<T>(ms: number, session: SessionId, ask: () => Promi
   const { signal } = over;
   const late = sleep(ms, undefined, { signal }).then(() => {
     throw new CadreError('no_worker', `Session ${session} has not answered in ${ms / 1_000} s.`, {
-      hint: '`cadre worker` works for local sessions; `cadre approvals ID` gives one of them more time',
+      hint: `\`cadre attach ${session}\` works for it, \`cadre worker\` for all local sessions; \`cadre approvals ${session}\` gives it more time`,
       retryable: true,
     });
   });

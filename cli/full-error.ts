@@ -48,7 +48,8 @@ const HINTS: Readonly<Record<ErrorCode, string>> = {
   script_failed: 'Mend the script; docs/scripts.md describes its format.',
   temporal_unreachable: '`cadre doctor` tells which server is used, and what is wrong with it.',
   server_unavailable: '`cadre doctor` tells what keeps the server from starting.',
-  no_worker: 'Start a worker (`cadre worker`, or `cadre worker --queue NAME`) and try again.',
+  no_worker:
+    '`cadre attach ID` works for a local session, `cadre worker --queue NAME` for those of a queue; then try again.',
   timeout: '`cadre attach ID` follows it again.',
   interrupted: '`cadre send ID TEXT` gives it other input.',
   internal: 'Run it again with --verbose, and report what it prints.',

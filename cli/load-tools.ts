@@ -3,7 +3,10 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CadreError } from '../protocol/index.ts';
 import type { Tool } from '../worker/index.ts';
-import { checkTools } from '../worker/own-tools.ts';
+import { checkTools, insideTool } from '../worker/own-tools.ts';
+
+/** How long a module may take to load. */
+const LOAD_MS = 30_000;
 
 /**
  * A team's tools, from a module of theirs: what it exports that looks like a tool, and all that stands in a list that it
@@ -11,8 +14,8 @@ import { checkTools } from '../worker/own-tools.ts';
  *
  * @throws CadreError `usage` for a module that cannot be loaded, or brings no tools, or some that cannot be used
  */
-export async function loadTools(path: string): Promise<Tool[]> {
-  const module = await load(path);
+export async function loadTools(path: string, limitMs = LOAD_MS): Promise<Tool[]> {
+  const module = await load(path, limitMs);
   const { default: main, ...named } = module;
   const listed = Array.isArray(main) ? main : [main].filter(isToolLike);
   const found = [...new Set([...listed, ...Object.values(named).filter(isToolLike)])];
@@ -32,12 +35,12 @@ export async function loadTools(path: string): Promise<Tool[]> {
   }
 }
 
-async function load(path: string): Promise<Record<string, unknown>> {
+async function load(path: string, limitMs: number): Promise<Record<string, unknown>> {
   const file = resolve(path);
   if (!existsSync(file))
     throw new CadreError('usage', `--tools ${path} cannot be loaded: there is no such file.`);
   try {
-    return await import(pathToFileURL(file).href);
+    return await insideTool(`--tools ${path}`, () => settledImport(pathToFileURL(file).href, limitMs));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const hint = hintFor((error as NodeJS.ErrnoException | undefined)?.code, reason);
@@ -48,10 +51,25 @@ async function load(path: string): Promise<Record<string, unknown>> {
   }
 }
 
+/** Where nothing is left to happen while a module still waits, Node would end the process without a word of ours. */
+async function settledImport(address: string, limitMs: number): Promise<Record<string, unknown>> {
+  const given = Promise.withResolvers<never>();
+  const giveUp = (why: string) => given.reject(new Error(`its top level awaits something that ${why}`));
+  const onIdle = () => giveUp('never comes');
+  const timer = setTimeout(() => giveUp(`did not come within ${limitMs / 1_000} s`), limitMs).unref();
+  process.once('beforeExit', onIdle);
+  try {
+    return await Promise.race([import(address), given.promise]);
+  } finally {
+    clearTimeout(timer);
+    process.off('beforeExit', onIdle);
+  }
+}
+
 function hintFor(code: string | undefined, reason: string): string | undefined {
   if (code === 'ERR_MODULE_NOT_FOUND') {
     return /package '(cadre|zod)'/.test(reason)
-      ? 'Install both beside it: npm install cadre zod'
+      ? 'Install both beside it; Cadre is not on npm, so by the path of its clone: npm install /PATH/TO/cadre zod'
       : 'Relative imports name the file with its ending: ./helper.ts';
   }
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')

@@ -5,12 +5,15 @@ import { EXIT, type ExitCode } from './exit-codes.ts';
 import { type CommonOptions, Invocation } from './invocation.ts';
 import type { Output } from './output.ts';
 import { createProgram } from './program.ts';
+import { isContained } from './uncaught.ts';
 
 /** Runs one command and ends the process with its exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
   const command = new CommandRun(argv);
   for (const stream of [process.stdout, process.stderr]) stream.on('error', endOnClosedPipe);
-  process.on('uncaughtException', (error) => process.exit(command.fail(error)));
+  process.on('uncaughtException', (error) => {
+    if (!isContained(error)) process.exit(command.fail(error));
+  });
   const exitCode = await command.execute();
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   process.exit(exitCode === EXIT.done && isOutputClosed() ? EXIT.outputClosed : exitCode);

@@ -19,6 +19,7 @@ import {
   missingKeyHint,
   noNamespace,
   sealedReason,
+  sessionOf,
   unreplayable,
 } from '../protocol/index.ts';
 
@@ -175,7 +176,7 @@ function notFound(agent: AgentId | undefined, details = ''): CadreError {
 
 function noWorker(agent: AgentId | undefined, cause: unknown): CadreError {
   return new CadreError('no_worker', `Nobody works for agent ${agent ?? ''}: it did not answer.`, {
-    hint: 'Start a worker (`cadre worker`, or `cadre worker --queue NAME`) and try again.',
+    hint: `\`cadre attach ${agent === undefined ? 'ID' : sessionOf(agent)}\` works for a local session, \`cadre worker\` for all of them, \`cadre worker --queue NAME\` for those of a queue; then try again.`,
     retryable: true,
     cause,
   });

@@ -1,5 +1,5 @@
 import { CadreError } from '../../protocol/index.ts';
-import { imageType } from '../model/providers/image-file.ts';
+import { imageType } from '../model/providers/image-shape.ts';
 import { isBinary } from '../tools/text-lines.ts';
 import { askJson, JSON_BYTES_MAX } from './ask-json.ts';
 import { countCharacters, countLines, fitting, withoutNul } from './characters.ts';

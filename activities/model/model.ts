@@ -126,7 +126,8 @@ async function answer(
     if (error !== undefined) return refusedCall(call, error);
     return final ? tooLate(call) : deps.planCall(agent, session, call);
   };
-  const warnings = (await deps.warnings?.(agent, session, noSearch ? [searchless(agent)] : [])) ?? [];
+  const notes = (await deps.warnings?.(agent, session, noSearch ? [searchless(agent)] : [])) ?? [];
+  const warnings = [...(reply.warnings ?? []), ...notes];
   return {
     ...reply,
     items: made,

@@ -8,6 +8,7 @@ import {
   type SessionSettings,
 } from '../../protocol/index.ts';
 import type { Tool } from './define-tool.ts';
+import { insideTool } from './inside-tool.ts';
 import { withLocalImages } from './local-images.ts';
 import { withinNumber } from './most-tools.ts';
 import type { OfferedTool } from './offered-tool.ts';
@@ -183,7 +184,7 @@ function heldBy(session: number | undefined): { command_session?: number } {
 /** Only for people who watch: no reason to refuse a call. */
 function summaryOf(tool: Tool, args: unknown): string {
   try {
-    return oneLine(tool.summary(args));
+    return oneLine(insideTool(tool.name, () => tool.summary(args)));
   } catch {
     return '';
   }

@@ -1,4 +1,5 @@
 import { type ErrorBody, explain } from '../../protocol/index.ts';
+import { insideTool } from './inside-tool.ts';
 import type { OfferedTool } from './offered-tool.ts';
 
 /** How long the checks of a schema may take; none of them is more than a look at something. */
@@ -22,7 +23,10 @@ export async function parseArguments(
   const limit = Promise.withResolvers<'late'>();
   const timer = setTimeout(() => limit.resolve('late'), limitMs);
   try {
-    const parsed = await Promise.race([tool.parameters.safeParseAsync(raw), limit.promise]);
+    const parsed = await Promise.race([
+      insideTool(tool.name, () => tool.parameters.safeParseAsync(raw)),
+      limit.promise,
+    ]);
     if (parsed === 'late') return { error: brokenCheck(tool.name, `did not end within ${limitMs} ms`) };
     return parsed.success ? { value: parsed.data } : { error: invalidArguments(explain(parsed.error)) };
   } catch (error) {

@@ -19,11 +19,13 @@ import { cutOutput, isTooLong } from '../handles/cut-output.ts';
 import { storeText } from '../handles/handle-store.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
+import { serverOf } from '../mcp/tool-names.ts';
 import { settlePatches } from '../patch/settle-patches.ts';
 import type { SessionStore } from '../session-store.ts';
 import { inSystemWords, mayPass } from '../system-reason.ts';
 import { ApprovalNeeded, checkedNeed } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
+import { insideTool } from './inside-tool.ts';
 import { canonicalName, planCall } from './offered.ts';
 import { parseArguments } from './parse-arguments.ts';
 import { checkedResult, isCadresOwn } from './tool-result.ts';
@@ -134,7 +136,11 @@ async function runTool(
   const { signal: timeout, clear } = timeLimit(timeoutMs);
   const context = contextOf(request, session, deps, AbortSignal.any([cancelled, timeout]));
   try {
-    const result = await untilAborted(tool.run(parsed.value, context), context.signal);
+    const run = () => tool.run(parsed.value, context);
+    // Connections to servers of tools outlive a call, and are Cadre's own.
+    const isTeams = !isCadresOwn(tool) && serverOf(tool.name) === undefined;
+    const running = isTeams ? insideTool(tool.name, run) : run();
+    const result = await untilAborted(running, context.signal);
     return found(await shortened(checkedResult(result, tool), request, deps), deps.ownQueue);
   } catch (error) {
     if (cancelled.aborted) throw cancelled.reason ?? new CancelledFailure('the call was cancelled');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
 import { builtinTools } from './builtin-tools.ts';
+import { withoutNuls } from './command-call.ts';
 import type { Tool, ToolResult } from './define-tool.ts';
 
 /** What any tool may give back. The rest is dropped: an agent goes by it, and would stand still over what is malformed. */
@@ -17,6 +18,16 @@ export function isCadresOwn(tool: Tool): boolean {
  * @throws CadreError `tool_failed` for what is no result
  */
 export function checkedResult(result: unknown, tool: Tool): ToolResult {
+  const checked = checkedFields(result, tool);
+  return { ...checked, output: readable(checked.output) };
+}
+
+/** Some providers refuse texts with NUL characters, or with halves of one; pictures for them stand in. */
+function readable(text: string): string {
+  return withoutNuls(text).toWellFormed();
+}
+
+function checkedFields(result: unknown, tool: Tool): ToolResult {
   if (typeof result === 'string') return { output: result, success: true };
   if (isCadresOwn(tool)) return result as ToolResult;
   const parsed = resultSchema.safeParse(result);

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, currentBuildCommand, type SessionId } from '../../protocol/index.ts';
 import type { Tool, WorkerVersion } from '../../worker/index.ts';
-import { replacedBy } from '../../worker/own-tools.ts';
+import { replacedBy, toolAtFault } from '../../worker/own-tools.ts';
 import { GRACE_MS } from '../../worker/types.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
 import { serversIn } from '../config/mcp-servers.ts';
@@ -15,6 +15,7 @@ import type { Output } from '../output.ts';
 import { nothingRuns } from '../serving/nothing-runs.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
 import { Serving } from '../serving/serving.ts';
+import { containUncaught } from '../uncaught.ts';
 import { type Duties, type DutyOptions, dutiesOf } from '../worker-duties.ts';
 import { Workplace } from '../workplace.ts';
 
@@ -38,6 +39,7 @@ export default async function worker(
   const version = versionOf(options, named);
   const duties = dutiesOf(options, named);
   const tools = options.tools === undefined ? [] : await toolsFor(options.tools, named);
+  if (tools.length > 0) containUncaught((error) => isOfTool(error, invocation.output));
   const place = await Workplace.open(invocation, config);
   const stop = new AbortController();
   const undo = onSignals(() => stop.abort());
@@ -122,6 +124,22 @@ async function serveQueue(
   await Promise.race([stopped, serving.done]);
   output.info(`Stopping: what runs gets ${graceMs / 1_000} s to finish.`);
   await serving.stop();
+}
+
+/** What one tool leaves behind does not end the worker of all agents, where it is told from what else goes wrong. */
+function isOfTool(error: unknown, output: Output): boolean {
+  const reason = error instanceof Error ? error.message : String(error);
+  const tool = toolAtFault();
+  if (tool === undefined) {
+    output.warn(
+      'The worker ends of an error that nobody caught; it may come from your tools. Have it started again: of calls with effects that were under way the models are told that the outcome is unknown.',
+    );
+    return false;
+  }
+  output.warn(
+    `${tool} has left an error behind that nobody caught: ${reason}. The worker goes on; the author of the tool has to await it, or catch it.`,
+  );
+  return true;
 }
 
 /** @throws CadreError `usage` without a queue: a local session is also served by the command that starts it, without them */

@@ -24,7 +24,10 @@ test.each([
 });
 
 test('a question that is not answered in time misses a worker, not the server', () => {
-  expect(translateAnswer(failure(4, 'Deadline exceeded'), ID)).toMatchObject({ code: 'no_worker' });
+  expect(translateAnswer(failure(4, 'Deadline exceeded'), ID)).toMatchObject({
+    code: 'no_worker',
+    hint: expect.stringMatching(/`cadre attach a\w{12}` works for a local session/),
+  });
   expect(translateAnswer(failure(14, 'No connection established'), ID)).toMatchObject({
     code: 'temporal_unreachable',
   });

@@ -131,3 +131,34 @@ test.each(['responses', 'chat'])(
     }
   },
 );
+
+test('a model that refuses an image does not keep the conversation from going on', async () => {
+  const cwd = home.newFolder('refused');
+  writeFileSync(join(cwd, 'dot.png'), BEFORE);
+  writeFileSync(join(cwd, 'fake.png'), '\x89PNG\r\n\x1a\nnot really', 'latin1');
+  const view = (path: string) => ({ name: 'view_image', arguments: { path } });
+  const model = await startModelServer(({ answers, body }) => {
+    if (answers === 0) return { calls: [view('dot.png'), view('fake.png')] };
+    if (JSON.stringify(body).includes(BEFORE.toString('base64')))
+      return { fault: { kind: 'status', status: 400, message: 'answered' } };
+    return { text: 'gone on without it' };
+  });
+  try {
+    const env = { OPENAI_BASE_URL: model.url };
+    const { session_id: id, ...ended } = await home.json<{ session_id: string }>(['run', 'look'], {
+      cwd,
+      env,
+    });
+    expect(JSON.stringify(ended)).toContain('gone on without it');
+    const newest = JSON.stringify(model.requests.at(-1)?.body);
+    expect(newest).toContain('dot.png is not shown, since a request with it was refused');
+    expect(newest).toContain('it is no whole PNG image: it breaks off');
+    const { events } = await home.json<{ events: { type: string; text?: string }[] }>(['events', id], {
+      env,
+    });
+    const warnings = events.filter(({ type }) => type === 'warning');
+    expect(warnings).toMatchObject([{ text: expect.stringContaining('The model was not shown') }]);
+  } finally {
+    await model.close();
+  }
+});

@@ -70,6 +70,11 @@ const WRONG: [string, string, RegExp][] = [
   ['missing.ts', '', /there is no such file/],
   ['syntax.ts', 'export const = 1', /cannot be loaded: /],
   ['throws.ts', 'throw new Error("no database")', /cannot be loaded: no database/],
+  [
+    'never.ts',
+    'await new Promise(() => {})',
+    /cannot be loaded: its top level awaits something that never comes/,
+  ],
   ['none.ts', 'export const answer = 42', /exports no tools/],
   ['import.ts', 'import "./helper"', /cannot be loaded: Cannot find module .*\n.*with its ending/],
   ['enum.ts', 'enum E { a }', /cannot be loaded: .*\n.*no enum/],
@@ -132,8 +137,53 @@ test('each module that cannot be used is refused with its name and the reason, b
   }
 });
 
+test('a module that does not find Cadre is told where it is to be had', async () => {
+  const folder = folderWith({ 'lonely.ts': HEAD });
+  const { code, stderr } = await home.run(['worker', '--queue', 'q', '--tools', 'lonely.ts'], {
+    cwd: folder,
+  });
+  expect(stderr).toMatch(/Cannot find package 'cadre'.*\n.*npm install \/PATH\/TO\/cadre zod/);
+  expect(code).toBe(2);
+});
+
 test('tools without a queue are refused: local sessions have none', async () => {
   const { code, stderr } = await home.run(['worker', '--tools', TOOLS]);
   expect(code).toBe(2);
   expect(stderr).toMatch(/--tools belongs to a worker with --queue.*\n.*cadre run --queue NAME/);
+});
+
+const UNRULY = `${HEAD}const later = (left: () => unknown) => setTimeout(left, 200);
+export const junk = tool({ name: 'junk', run: async () => ({ output: 'given', success: true, command_session: 'junk', plan: 7, image: { path: 1 } }) });
+export const check = tool({ name: 'check', parameters: z.strictObject({}).refine(() => { throw new Error('in refine') }) });
+export const leave = tool({ name: 'leave', run: async () => {
+  Promise.reject(new Error('not awaited'));
+  later(() => { throw new Error('in a timer') });
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  return 'left';
+} });
+`;
+const PLAY = `agents:
+  - steps:
+      - calls: [{ tool: junk }, { tool: check }, { tool: leave }]
+      - text: '{{ outputs.junk }}; {{ outputs.check.error.message }}; {{ outputs.leave }}'
+`;
+
+test('whatever a tool does, its agent goes on, and so does the worker of all agents', async () => {
+  const folder = folderWith({ 'unruly.ts': UNRULY, 'play.yaml': PLAY });
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(ROOT, join(folder, 'node_modules', 'cadre'));
+  symlinkSync(join(ROOT, 'node_modules', 'zod'), join(folder, 'node_modules', 'zod'));
+  const worker = home.start(['worker', '--queue', 'unruly', '--tools', join(folder, 'unruly.ts')]);
+  await worker.says(/Tools of your own: /);
+  const play = `model_providers.script.script=${join(folder, 'play.yaml')}`;
+  for (const task of ['once', 'and once more']) {
+    const flags = ['--queue', 'unruly', '-C', folder, '-c', 'model_provider=script', '-c', play];
+    const { code, stdout } = await home.run(['run', task, ...flags]);
+    expect(stdout).toContain('given; The check of the arguments of check failed: in refine; left');
+    expect(code).toBe(0);
+  }
+  await worker.says(/leave has left an error behind that nobody caught: not awaited/);
+  await worker.says(/leave has left an error behind that nobody caught: in a timer/);
+  worker.child.kill('SIGTERM');
+  expect((await worker.ended).code).toBe(0);
 });

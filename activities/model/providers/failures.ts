@@ -57,6 +57,11 @@ export function modelError(error: unknown, endpoint: Endpoint): unknown {
   return error;
 }
 
+/** Whether a provider's words say that a conversation is more than the model takes. */
+export function isTooLong(text: string): boolean {
+  return TOO_LONG.test(text);
+}
+
 /** Whether the provider means that it does not know the model, not that the address is wrong. */
 export function isUnknownModel(error: unknown): boolean {
   if (!(error instanceof APIError) || (error.status !== 404 && error.status !== 400)) return false;

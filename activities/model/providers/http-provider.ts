@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import { APIError, NotFoundError } from 'openai';
 import type { Item } from '../../../protocol/index.ts';
 import { ModelError } from '../model-error.ts';
+import { CallImages, ImageMemory } from './call-images.ts';
 import { completeByChat } from './chat.ts';
 import { clientOf, type Endpoint, shownUrl } from './endpoint.ts';
 import { type Extra, refusedExtra } from './extras.ts';
@@ -22,6 +23,7 @@ export class HttpProvider implements ModelProvider {
   readonly #listModels: () => Promise<string[]>;
   /** Parts of requests that a model has refused, by model. */
   readonly #without = new Map<string, Set<Extra>>();
+  readonly #images = new Map<string, ImageMemory>();
   #learned: 'chat' | undefined;
 
   /** @param options.idleMs how long a call may be silent before it is given up (default 5 minutes) */
@@ -70,17 +72,30 @@ export class HttpProvider implements ModelProvider {
   async #byWire(wire: Wire, call: ModelCall, options: CallOptions, onEvent: () => void): Promise<ModelReply> {
     const remembered = this.#without.get(call.model) ?? new Set();
     const without = new Set(remembered);
+    const images = new CallImages(call.items, this.#imagesOf(call.model));
     for (;;) {
+      images.begin();
       try {
-        return await wire(this.#client, call, { ...options, onEvent, without });
+        const reply = await wire(this.#client, { ...call, images }, { ...options, onEvent, without });
+        const warnings = images.answered();
+        return warnings.length === 0 ? reply : { ...reply, warnings };
       } catch (error) {
         const extra = refusedExtra(error);
-        if (extra === undefined || without.has(extra)) throw error;
+        if (extra === undefined || without.has(extra)) {
+          if (images.leaveOut(error, wordsOf(modelError(error, this.#endpoint)))) continue;
+          throw error;
+        }
         without.add(extra);
         // Reasoning that cannot be read back is a fault of this conversation, not of the model.
         if (extra !== 'reasoning_input') this.#without.set(call.model, remembered.add(extra));
       }
     }
+  }
+
+  #imagesOf(model: string): ImageMemory {
+    const known = this.#images.get(model) ?? new ImageMemory();
+    this.#images.set(model, known);
+    return known;
   }
 
   async #explain(error: unknown, call: ModelCall): Promise<unknown> {
@@ -96,6 +111,10 @@ export class HttpProvider implements ModelProvider {
 function isMissingRoute(error: unknown): boolean {
   const missing = error instanceof NotFoundError || (error instanceof APIError && error.status === 405);
   return missing && error.code !== 'model_not_found';
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function isAnswered(error: unknown): boolean {

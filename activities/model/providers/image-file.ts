@@ -6,7 +6,6 @@ import {
   openSync,
   readFile,
   readFileSync,
-  readSync,
   type Stats,
   statSync,
 } from 'node:fs';
@@ -15,14 +14,13 @@ import { promisify } from 'node:util';
 import type { ImageFile } from '../../../protocol/index.ts';
 import { handleName, handlePath } from '../../../rollout/handle-files.ts';
 import { storeOutput } from '../../handles/handle-store.ts';
+import type { CallImages } from './call-images.ts';
+import { imageProblem, imageType } from './image-shape.ts';
 
 /** The largest image that is sent to a model, in bytes. */
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
 
-/** What tells the type of an image stands in its first bytes. */
-const MARK_BYTES = 12;
 const TOO_LARGE = `it is larger than ${IMAGE_BYTES_MAX / 1024 / 1024} MiB`;
-const NO_IMAGE = 'it is not a PNG, JPEG, GIF or WebP image';
 const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'it does not exist',
@@ -39,6 +37,8 @@ export interface ImagePlace {
   working_directory: string;
   /** CADRE_HOME: copies of images that were shown are kept there. */
   state_dir?: string;
+  /** Has the last word on which are shown; default: all are. */
+  images?: CallImages;
 }
 
 /**
@@ -85,7 +85,7 @@ export async function keepImageData(base64: string, stateDir: string): Promise<I
   if (base64.length > 2 * IMAGE_BYTES_MAX) throw new Unfit(TOO_LARGE);
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length > IMAGE_BYTES_MAX) throw new Unfit(TOO_LARGE);
-  if (imageType(bytes) === undefined) throw new Unfit(NO_IMAGE);
+  wholeImage(bytes);
   const handle = await storeOutput(stateDir, { bytes }).catch((error: unknown) => {
     throw new Error(`it could not be kept (${errorCode(error)})`, { cause: error });
   });
@@ -100,9 +100,9 @@ async function keep(image: Image, stateDir: string): Promise<void> {
 /** What tells an image apart from what it is changed into; or what keeps a file from being shown to a model. */
 export function imageDigest(path: string): { sha256: string } | { problem: string } {
   try {
-    const { file } = opened(path);
+    const file = opened(path);
     try {
-      return { sha256: digestOf(readFileSync(file)) };
+      return { sha256: digestOf(wholeImage(readFileSync(file)).bytes) };
     } finally {
       closeSync(file);
     }
@@ -118,13 +118,21 @@ interface Image {
 }
 
 async function readImage(path: string): Promise<Image> {
-  const { file, type } = opened(path);
+  const file = opened(path);
   try {
-    const bytes = await promisify(readFile)(file);
-    return { type, bytes, sha256: digestOf(bytes) };
+    const image = wholeImage(await promisify(readFile)(file));
+    return { ...image, sha256: digestOf(image.bytes) };
   } finally {
     closeSync(file);
   }
+}
+
+function wholeImage(bytes: Buffer): { type: string; bytes: Buffer } {
+  const type = imageType(bytes);
+  if (type === undefined) throw new Unfit('it is not a PNG, JPEG, GIF or WebP image');
+  const problem = imageProblem(bytes);
+  if (problem !== undefined) throw new Unfit(problem);
+  return { type, bytes };
 }
 
 function addressOf({ type, bytes }: Image): string {
@@ -139,8 +147,8 @@ function isGone(error: unknown): boolean {
   return error instanceof Error && error.message === UNREADABLE.ENOENT;
 }
 
-/** The file of an image, for whoever closes it. */
-function opened(path: string): { file: number; type: string } {
+/** A file that may be an image, for whoever closes it. */
+function opened(path: string): number {
   try {
     return openImage(path);
   } catch (error) {
@@ -154,16 +162,14 @@ function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
-function openImage(path: string): { file: number; type: string } {
+function openImage(path: string): number {
   // To open what is no file, such as a pipe or a device, may wait, or do something.
   requireFit(statSync(path));
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     // The path may lead elsewhere by now.
     requireFit(fstatSync(file));
-    const type = imageType(beginningOf(file));
-    if (type === undefined) throw new Unfit(NO_IMAGE);
-    return { file, type };
+    return file;
   } catch (error) {
     closeSync(file);
     throw error;
@@ -174,19 +180,4 @@ function requireFit(stats: Stats): void {
   if (stats.isDirectory()) throw new Unfit('it is a folder');
   if (!stats.isFile()) throw new Unfit('it is not a file');
   if (stats.size > IMAGE_BYTES_MAX) throw new Unfit(TOO_LARGE);
-}
-
-function beginningOf(file: number): Buffer {
-  const bytes = Buffer.alloc(MARK_BYTES);
-  return bytes.subarray(0, readSync(file, bytes, 0, MARK_BYTES, 0));
-}
-
-/** The type of an image that models can be shown, by its first bytes. */
-export function imageType(bytes: Buffer): string | undefined {
-  if (bytes.subarray(0, 4).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47]))) return 'image/png';
-  if (bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return 'image/jpeg';
-  if (bytes.subarray(0, 4).toString('latin1') === 'GIF8') return 'image/gif';
-  const webp =
-    bytes.subarray(0, 4).toString('latin1') === 'RIFF' && bytes.subarray(8, 12).toString('latin1') === 'WEBP';
-  return webp ? 'image/webp' : undefined;
 }

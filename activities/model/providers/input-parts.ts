@@ -1,4 +1,5 @@
 import type { ContentPart, Notice, Summary, UserMessage } from '../../../protocol/index.ts';
+import type { ShownImage } from './call-images.ts';
 import { type ImagePlace, imageAddress } from './image-file.ts';
 
 /** A piece of input as any wire format can carry it. */
@@ -28,7 +29,7 @@ async function inputPart(part: ContentPart, place: ImagePlace): Promise<InputPar
     case 'text':
       return { kind: 'text', text: part.text };
     case 'image':
-      return { kind: 'image', url: part.image_url };
+      return shown({ url: part.image_url, name: nameOf(part.image_url) }, place);
     case 'local_image':
       return imagePart(part, place);
     case 'mention':
@@ -44,11 +45,20 @@ export async function imagePart(
   place: ImagePlace,
 ): Promise<InputPart> {
   try {
-    return { kind: 'image', url: await imageAddress(file, place) };
+    const url = await imageAddress(file, place);
+    return shown({ url, name: `the image ${file.path}`, sha256: file.sha256 }, place);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { kind: 'text', text: `[the image ${file.path} could not be attached: ${reason}]` };
   }
+}
+
+function shown(image: ShownImage, { images }: ImagePlace): InputPart {
+  return images?.shown(image) ?? { kind: 'image', url: image.url };
+}
+
+function nameOf(address: string): string {
+  return address.startsWith('data:') ? 'an image' : `the image ${address}`;
 }
 
 /** The end mark inside the text is broken up, so that nobody speaks in another's name. */

@@ -36,6 +36,8 @@ export interface ModelReply {
   usage: Usage;
   /** It was to search the web by its provider's own tool, and this format has none. */
   without_search?: true;
+  /** What people should know of how it was made. */
+  warnings?: string[];
 }
 
 export interface CallOptions {

@@ -6,9 +6,10 @@ import { expect, test } from 'vitest';
 import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { planCall } from '../../../activities/tools/offered.ts';
 import { folderWith } from '../../support/folders.ts';
+import { IMAGES } from '../../support/images.ts';
 import { agentIn, sessionWith } from './tool-context.ts';
 
-const PNG = Buffer.from('iVBORw0KGgo=', 'base64');
+const { png: PNG } = IMAGES;
 const DIGEST = createHash('sha256').update(PNG).digest('hex');
 
 function planned(tool: string, args: object, path: string, folder: string, sha256?: string) {
@@ -55,10 +56,12 @@ test.each([
   ['notes.txt', 'it is not a PNG, JPEG, GIF or WebP image'],
   ['empty.png', 'it is not a PNG, JPEG, GIF or WebP image'],
   ['large.png', 'it is larger than 10 MiB'],
+  ['fake.png', 'it is no whole PNG image: it breaks off'],
   ['a\0b.png', 'its name contains a NUL byte'],
 ])('%j is refused with the place in the call and the reason', async (path, reason) => {
   const folder = folderWith({ 'notes.txt': 'text', 'empty.png': '', 'large.png': ' '.repeat(11_000_000) });
   mkdirSync(join(folder, 'sub'));
+  writeFileSync(join(folder, 'fake.png'), PNG.subarray(0, 30));
   execFileSync('/bin/sh', ['-c', `mkfifo '${join(folder, 'pipe')}'`]);
   for (const [tool, args] of [['spawn_agent', {}] as const, ['send_input', { id: 'worker-1' }] as const]) {
     expect(await planned(tool, args, path, folder)).toMatchObject({

@@ -263,6 +263,18 @@ test.each([
   });
 });
 
+test('what providers refuse in a text is shown by a picture, and what has no end is told', async () => {
+  for (const result of ['a\0b\ud800c', { output: 'a\0b\ud800c', success: true }]) {
+    expect((await custom(toolThat(async () => result))).output).toBe('a\u2400b\ufffdc');
+  }
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  const given = (result: object) => custom(toolThat(async () => result as ToolResult));
+  expect(errorOf(await given(circular)).message).toContain('an object without output');
+  expect(errorOf(await given({ output: circular, success: true })).message).toContain('no text (object)');
+  expect(await given({ output: 'x', success: true, circular })).toEqual({ output: 'x', success: true });
+});
+
 test('a person is asked nothing malformed, and no rule of a tool that is not one of Cadre', async () => {
   const need = { kind: 'command', summary: 's', reason: 'r', key: 'k' } as const;
   const askingFor = (made: object) =>

@@ -6,20 +6,22 @@ import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { offeredTools } from '../../../activities/tools/offered.ts';
 import { viewImage } from '../../../activities/tools/view-image.ts';
 import { folderWith } from '../../support/folders.ts';
+import { IMAGES } from '../../support/images.ts';
 import { agentIn, contextIn, sessionWith } from './tool-context.ts';
 
 const SIGNS: Record<string, Buffer> = {
-  'a.png': Buffer.from([0x89, 0x50, 0x4e, 0x47, 1]),
-  'a.jpg': Buffer.from([0xff, 0xd8, 0xff, 1]),
-  'a.gif': Buffer.from('GIF89a'),
-  'a.webp': Buffer.from('RIFF....WEBP'),
+  'a.png': IMAGES.png,
+  'a.jpg': IMAGES.jpeg,
+  'a.gif': IMAGES.gif,
+  'a.webp': IMAGES.webp,
   // Told by what it is, not by what it is called.
-  'a.txt': Buffer.from('GIF89a'),
+  'a.txt': IMAGES.gif,
 };
 
 function folder(): string {
   const made = folderWith({ 'notes.png': 'text', 'empty.png': '', 'large.png': ' '.repeat(11_000_000) });
   for (const [name, bytes] of Object.entries(SIGNS)) writeFileSync(join(made, name), bytes);
+  writeFileSync(join(made, 'fake.png'), '\x89PNG\r\n\x1a\nnot really', 'latin1');
   mkdirSync(join(made, 'sub'));
   execFileSync('/bin/sh', ['-c', `mkfifo '${join(made, 'pipe')}'`]);
   return made;
@@ -38,6 +40,7 @@ test.each([
   ['notes.png', 'it is not a PNG, JPEG, GIF or WebP image'],
   ['empty.png', 'it is not a PNG, JPEG, GIF or WebP image'],
   ['large.png', 'it is larger than 10 MiB'],
+  ['fake.png', 'it is no whole PNG image: it breaks off'],
   ['sub', 'it is a folder'],
   ['pipe', 'no ordinary file'],
   ['/dev/zero', 'no ordinary file'],

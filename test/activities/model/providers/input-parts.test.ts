@@ -9,16 +9,14 @@ import { responsesInput } from '../../../../activities/model/providers/responses
 import { type ContentPart, textMessage, type UserMessage } from '../../../../protocol/index.ts';
 import { handleName, handlePath } from '../../../../rollout/handle-files.ts';
 import { folderWith } from '../../../support/folders.ts';
+import { IMAGES } from '../../../support/images.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'images-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const place = { working_directory: folder };
 
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
+const { png: PNG } = IMAGES;
 writeFileSync(join(folder, 'dot.png'), PNG);
 writeFileSync(join(folder, 'notes.txt'), 'no image, but secrets');
 
