@@ -2,6 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath, stat, statfs } from 'node:fs/promises';
 import { CadreError } from '../../protocol/index.ts';
 import { systemReason } from '../system-reason.ts';
+import { shownName } from './path-argument.ts';
 
 /** What lies here is no file of anybody's: devices, and the memory and environment of processes. */
 const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
@@ -25,7 +26,9 @@ export async function openOrdinaryFile(path: string): Promise<{ file: FileHandle
   try {
     const stats = await file.stat();
     if (stats.isDirectory()) {
-      throw new CadreError('tool_failed', `${path} is a folder, not a file.`, { hint: 'Use list_dir.' });
+      throw new CadreError('tool_failed', `${shownName(path)} is a folder, not a file.`, {
+        hint: 'Use list_dir.',
+      });
     }
     if (!stats.isFile()) throw special(path);
     // Again with what was really opened: the path may lead elsewhere by now.
@@ -68,10 +71,13 @@ async function refuseSpecial(path: string, opened = path): Promise<void> {
 function special(path: string): CadreError {
   return new CadreError(
     'tool_failed',
-    `${path} is no ordinary file: devices, pipes and what the kernel shows are not read.`,
+    `${shownName(path)} is no ordinary file: devices, pipes and what the kernel shows are not read.`,
   );
 }
 
-function unreadable(path: string, error: unknown): CadreError {
-  return new CadreError('tool_failed', `${path} ${systemReason(error, 'read')}.`, { cause: error });
+/** What the system says, in words, with the path. */
+export function unreadable(path: string, error: unknown): CadreError {
+  return new CadreError('tool_failed', `${shownName(path)} ${systemReason(error, 'read')}.`, {
+    cause: error,
+  });
 }

@@ -24,6 +24,7 @@ import { inSystemWords, mayPass } from '../system-reason.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
 import { canonicalName, parseArguments, planCall } from './offered.ts';
+import { checkPath } from './path-argument.ts';
 
 export interface ToolDeps {
   sessions: SessionStore;
@@ -197,8 +198,10 @@ function contextOf(
     stateDir: deps.stateDir,
     readTranscript: deps.readTranscript,
     commands: deps.commands,
-    resolve: (path) =>
-      isAbsolute(path) ? resolve(path) : resolve(folder, underHome(path, environment.HOME)),
+    resolve: (path) => {
+      checkPath(path);
+      return isAbsolute(path) ? resolve(path) : resolve(folder, underHome(path, environment.HOME));
+    },
   };
 }
 
