@@ -25,6 +25,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EXDEV: 'lies on another file system',
   EINVAL: 'cannot be DONE: its file system does not take that name',
   EILSEQ: 'cannot be DONE: its file system does not take that name',
+  E2BIG: 'would be given more than a program can take',
   ENXIO: 'is no ordinary file',
   ENODEV: 'is no ordinary file',
   ERR_INVALID_ARG_VALUE: 'cannot be DONE: its name contains a NUL byte',

@@ -4,6 +4,7 @@ import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { handleName, handlePath, handlesFolder } from '../../rollout/handle-files.ts';
+import { systemReason } from '../system-reason.ts';
 
 /** What is stored: a text, bytes, or a file that is left where it is. */
 export type Storable = { text: string } | { bytes: Uint8Array } | { file: string };
@@ -38,7 +39,7 @@ export async function storeOutput(stateDir: string, content: Storable): Promise<
 export function storeText(stateDir: string, text: string): Promise<{ handle: string } | { problem: string }> {
   return storeOutput(stateDir, { text }).then(
     (handle) => ({ handle }),
-    (error: unknown) => ({ problem: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => ({ problem: `it ${systemReason(error, 'written')}` }),
   );
 }
 

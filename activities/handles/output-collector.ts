@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { Stored } from '../../protocol/cut-mark.ts';
 import { bytesWithin } from '../../protocol/output-size.ts';
+import { systemReason } from '../system-reason.ts';
 import { joinCut } from './cut-output.ts';
 import { createDraft, keepDraft } from './handle-store.ts';
 
@@ -130,5 +131,5 @@ export class OutputCollector {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return `it ${systemReason(error, 'written')}`;
 }

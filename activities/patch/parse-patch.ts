@@ -41,6 +41,7 @@ const ANCHOR = '@@';
 export function parsePatch(text: string): FileChange[] {
   const lines = new PatchLines(withoutWrapping(text));
   const changes: FileChange[] = [];
+  lines.refuseNul();
   lines.expect(BEGIN);
   while (!lines.takes(END)) changes.push(fileChange(lines));
   if (lines.peek() !== undefined) throw lines.problem(`nothing may follow ${END}`);
@@ -169,12 +170,17 @@ class PatchLines {
     throw this.problem(`a patch begins with ${mark}, found ${quoted(this.peek() ?? '')}`);
   }
 
+  /** Neither names nor texts have it, and a file that got one could not be patched again. */
+  refuseNul(): void {
+    const at = this.#lines.findIndex((line) => line.includes('\0'));
+    if (at >= 0) throw this.problem('it contains a NUL byte, and patches are for text', at);
+  }
+
   path(mark: string): string | undefined {
     const line = this.peek();
     if (line?.startsWith(mark) !== true) return undefined;
     const path = line.slice(mark.length).trim();
     if (path === '') throw this.problem(`${mark} names no file`);
-    if (path.includes('\0')) throw this.problem(`${mark} names a path with a NUL byte`);
     this.next();
     return path;
   }

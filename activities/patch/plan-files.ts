@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { CadreError, counted } from '../../protocol/index.ts';
 import { systemReason } from '../system-reason.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
+import { shownName } from '../tools/path-argument.ts';
 import { applyHunks } from './apply-hunks.ts';
 import type { FileChange } from './parse-patch.ts';
 import type { FileWrite } from './staged-file.ts';
@@ -52,7 +53,7 @@ export async function planFiles(
       if (link !== undefined) {
         if (files.has(link.path)) throw missing(change.path);
         files.set(link.path, { before: link.stats, content: undefined });
-        summary.push(`D ${change.path}`);
+        summary.push(`D ${shownName(change.path)}`);
         continue;
       }
     }
@@ -62,13 +63,13 @@ export async function planFiles(
         if (known.content !== undefined) throw taken(change.path);
         const content = change.lines.map((line) => `${line}\n`).join('');
         files.set(real, { ...known, content });
-        summary.push(`A ${change.path} (+${change.lines.length})`);
+        summary.push(`A ${shownName(change.path)} (+${change.lines.length})`);
         break;
       }
       case 'delete': {
         if (known.content === undefined) throw missing(change.path);
         files.set(real, { before: known.before, content: undefined });
-        summary.push(`D ${change.path}`);
+        summary.push(`D ${shownName(change.path)}`);
         break;
       }
       case 'update': {
@@ -78,7 +79,7 @@ export async function planFiles(
         const counts = `(+${count('add')} -${count('remove')})`;
         if (change.moveTo === undefined) {
           files.set(real, { ...known, content });
-          summary.push(`M ${change.path} ${counts}`);
+          summary.push(`M ${shownName(change.path)} ${counts}`);
           break;
         }
         const [target, there] = await find(change.moveTo);
@@ -90,7 +91,7 @@ export async function planFiles(
           content,
           ...(mode === undefined ? {} : { mode }),
         });
-        summary.push(`R ${change.path} -> ${change.moveTo} ${counts}`);
+        summary.push(`R ${shownName(change.path)} -> ${shownName(change.moveTo)} ${counts}`);
       }
     }
   }
@@ -110,10 +111,12 @@ async function realPath(path: string): Promise<string> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' || dirname(path) === path) {
-      throw new CadreError('tool_failed', `${path} ${systemReason(error, 'read')}.`, { cause: error });
+      throw new CadreError('tool_failed', `${shownName(path)} ${systemReason(error, 'read')}.`, {
+        cause: error,
+      });
     }
     if ((await lstat(path).catch(() => undefined)) !== undefined) {
-      throw new CadreError('tool_failed', `${path} is a link to what is not there.`);
+      throw new CadreError('tool_failed', `${shownName(path)} is a link to what is not there.`);
     }
     return join(await realPath(dirname(path)), basename(path));
   }
@@ -131,7 +134,7 @@ async function look(real: string, path: string): Promise<Known> {
   if (before === undefined) return { before, content: undefined };
   if (before.isFile()) return { before, content: UNREAD };
   const what = before.isDirectory() ? 'a folder' : 'no ordinary file';
-  throw new CadreError('tool_failed', `${path} is ${what}, and patches are for files.`);
+  throw new CadreError('tool_failed', `${shownName(path)} is ${what}, and patches are for files.`);
 }
 
 /** As it is, or as the changes before have left it. */
@@ -143,7 +146,7 @@ async function contentOf(known: Known, real: string, path: string): Promise<stri
     if (stats.size > MOST_FILE_BYTES) {
       throw new CadreError(
         'tool_failed',
-        `${path} is too large to be patched: ${counted(stats.size, 'byte')}.`,
+        `${shownName(path)} is too large to be patched: ${counted(stats.size, 'byte')}.`,
         {
           hint: `Nothing was changed. ${MOST_FILE_BYTES} bytes are the most; use a command.`,
         },
@@ -163,19 +166,19 @@ function textOf(bytes: Buffer, path: string): string {
   } catch {
     // Said below.
   }
-  throw new CadreError('tool_failed', `${path} is no UTF-8 text, so it cannot be patched.`, {
+  throw new CadreError('tool_failed', `${shownName(path)} is no UTF-8 text, so it cannot be patched.`, {
     hint: 'Nothing was changed. Use a command for it.',
   });
 }
 
 function missing(path: string): CadreError {
-  return new CadreError('tool_failed', `${path} does not exist.`, {
+  return new CadreError('tool_failed', `${shownName(path)} does not exist.`, {
     hint: 'Nothing was changed, in no file. A new file needs *** Add File.',
   });
 }
 
 function taken(path: string): CadreError {
-  return new CadreError('tool_failed', `${path} is there already.`, {
+  return new CadreError('tool_failed', `${shownName(path)} is there already.`, {
     hint: 'Nothing was changed, in no file. Use *** Update File, or *** Delete File for it first.',
   });
 }

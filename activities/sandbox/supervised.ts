@@ -8,6 +8,7 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/index.ts';
+import { inSystemWords } from '../system-reason.ts';
 import { limitNamespace } from './namespace-limit.ts';
 import { type ProcessCount, watchProcesses } from './process-count.ts';
 import { isForLoader } from './sandboxed-command.ts';
@@ -250,8 +251,9 @@ async function untilGone(pid: number): Promise<void> {
 }
 
 function cannotStart(why: unknown): CadreError {
-  const reason = why instanceof Error ? why.message : String(why);
-  const hint = reason.includes('E2BIG')
+  const message = why instanceof Error ? why.message : String(why);
+  const reason = inSystemWords(why) ?? message;
+  const hint = message.includes('E2BIG')
     ? 'The command or the environment is too long: write the long part to a file first.'
     : undefined;
   return new CadreError('tool_failed', `The command could not be started: ${reason}`, {

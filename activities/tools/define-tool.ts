@@ -25,7 +25,11 @@ export interface ToolContext {
   readTranscript: ReadTranscript;
   /** The commands of this worker that go on between calls. */
   commands: CommandSessions;
-  /** An absolute path, from one that may be relative to the agent's working directory. */
+  /**
+   * An absolute path, from one that may be relative to the agent's working directory.
+   *
+   * @throws CadreError `invalid_arguments` for one with a NUL byte
+   */
   resolve(path: string): string;
 }
 

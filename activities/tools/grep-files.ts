@@ -4,6 +4,7 @@ import { CadreError, counted } from '../../protocol/index.ts';
 import { runSupervised } from '../sandbox/supervised.ts';
 import { defineTool, type ToolContext } from './define-tool.ts';
 import { ordinaryPath } from './ordinary-path.ts';
+import { pathArgument, shownName } from './path-argument.ts';
 import { ripgrepProgram } from './ripgrep.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -11,6 +12,9 @@ const MOST_MATCHES = 2_000;
 const MOST_LINE_CHARACTERS = 300;
 /** Of what ripgrep says about files it cannot read. */
 const MOST_PROBLEMS = 5;
+
+/** Said of a file that has matches, and is no text. */
+const BINARY = /: binary file matches \(found .*\)$/;
 
 const withoutNul = (text: string): boolean => !text.includes('\0');
 
@@ -21,11 +25,11 @@ const parameters = z.strictObject({
     .max(10_000)
     .refine(withoutNul, { error: 'contains a NUL byte' })
     .describe('A regular expression, as ripgrep has them'),
-  path: z.string().min(1).default('.').describe('A folder or file; default: the working directory'),
+  path: pathArgument.default('.').describe('A folder or file; default: the working directory'),
   include: z
     .string()
     .min(1)
-    .refine(withoutNul)
+    .refine(withoutNul, { error: 'contains a NUL byte' })
     .optional()
     .describe('Only files that match this glob: *.ts, src/**'),
   limit: z.int().positive().max(MOST_MATCHES).default(200).describe('Most matching lines returned'),
@@ -43,7 +47,7 @@ export const grepFiles = defineTool({
     const { real } = await ordinaryPath(context.resolve(path));
     // A relative path is searched as it is, so that matches are shown relative to the working directory.
     const start = /^[/~]/.test(path) ? real : path;
-    const search = new Search(limit);
+    const search = new Search(limit, start);
     const argv = [await ripgrepProgram(), ...options(include, real), '-e', pattern, '--', start];
     const end = await search.run(argv, context.resolve('.'), context);
     return search.answer(path, end);
@@ -53,6 +57,8 @@ export const grepFiles = defineTool({
 function options(include: string | undefined, real: string): string[] {
   return [
     ...['--no-config', '--color=never', '--no-heading', '--with-filename', '--line-number'],
+    // The path ends with a NUL, and no line is mixed with what is said about files that cannot be read.
+    ...['--null', '--line-buffered'],
     ...['--hidden', '--glob=!.git'],
     ...[`--max-columns=${MOST_LINE_CHARACTERS}`, '--max-columns-preview'],
     ...(include === undefined ? [] : [`--glob=${include}`]),
@@ -70,10 +76,13 @@ class Search {
   readonly #problems: string[] = [];
   readonly #enough = new AbortController();
   readonly #decoder = new StringDecoder('utf8');
+  readonly #start: string;
   #rest = '';
 
-  constructor(limit: number) {
+  /** @param start what all paths that are found begin with */
+  constructor(limit: number, start: string) {
     this.#limit = limit;
+    this.#start = start;
   }
 
   async run(argv: string[], cwd: string, context: ToolContext): Promise<SearchEnd> {
@@ -87,7 +96,8 @@ class Search {
         sandboxed: false,
         onOutput: (chunk) => this.#take(this.#decoder.write(chunk)),
       });
-      this.#take(`${this.#decoder.end()}\n`);
+      this.#take(this.#decoder.end());
+      for (const line of this.#rest.split('\n')) this.#notice(line);
       return end;
     } catch (error) {
       context.signal.throwIfAborted();
@@ -106,22 +116,46 @@ class Search {
       ...(end !== 'enough' && end.timedOut
         ? [`stopped after ${TIMEOUT_MS / 1_000} s: narrow the search`]
         : []),
-      ...this.#problems.slice(0, MOST_PROBLEMS),
+      ...this.#problems.slice(0, MOST_PROBLEMS).map((problem) => problem.replaceAll('\n', '\\n')),
     ];
-    if (this.#matches.length === 0) return [`[no matches in ${path}]`, ...notes.map(bracket)].join('\n');
+    if (this.#matches.length === 0)
+      return [`[no matches in ${shownName(path)}]`, ...notes.map(bracket)].join('\n');
     return [...this.#matches, ...notes.map(bracket)].join('\n');
   }
 
+  /** A match is a path, a NUL, and `number:text` up to the end of the line; the path may have ends of lines in it. */
   #take(text: string): void {
-    const lines = (this.#rest + text).split('\n');
-    this.#rest = lines.pop() ?? '';
-    for (const line of lines) {
-      if (line === '') continue;
-      if (/^rg: /.test(line) || (this.#problems.length > 0 && !/:\d+:/.test(line)))
-        this.#problems.push(line.slice(0, 500));
-      else if (this.#matches.length < this.#limit) this.#matches.push(clean(line));
-      else this.#enough.abort();
+    this.#rest += text;
+    let from = 0;
+    for (let nul = this.#rest.indexOf('\0'); nul >= 0; nul = this.#rest.indexOf('\0', from)) {
+      const end = this.#rest.indexOf('\n', nul);
+      if (end < 0) break;
+      const path = this.#pathIn(this.#rest.slice(from, nul));
+      this.#match(`${shownName(path.replace(/^\.\//, ''))}:${clean(this.#rest.slice(nul + 1, end))}`);
+      from = end + 1;
     }
+    this.#rest = this.#rest.slice(from);
+  }
+
+  /** What is said of other files may stand in front. */
+  #pathIn(text: string): string {
+    const lines = text.split('\n');
+    while (lines.length > 1 && (!lines[0]?.startsWith(this.#start) || BINARY.test(lines[0])))
+      this.#notice(lines.shift() as string);
+    return lines.join('\n');
+  }
+
+  #notice(line: string): void {
+    if (line === '') return;
+    const shown = line.slice(0, 500);
+    if (BINARY.test(line)) this.#match(line.replace(/^\.\//, ''));
+    else if (line.startsWith('rg: ') || this.#problems.length === 0) this.#problems.push(shown);
+    else this.#problems.push(`${this.#problems.pop()}\n${shown}`.slice(0, 2_000));
+  }
+
+  #match(line: string): void {
+    if (this.#matches.length < this.#limit) this.#matches.push(line);
+    else this.#enough.abort();
   }
 
   #failure(path: string): CadreError {
@@ -129,7 +163,7 @@ class Search {
     const isPattern = /regex|glob/.test(words);
     return new CadreError(
       isPattern ? 'invalid_arguments' : 'tool_failed',
-      `The search in ${path} failed: ${words}`,
+      `The search in ${shownName(path)} failed: ${words}`,
     );
   }
 }
@@ -139,5 +173,5 @@ function bracket(note: string): string {
 }
 
 function clean(line: string): string {
-  return line.replace(/^\.\//, '').replace(/\r$/, '').replaceAll('\0', '\u2400');
+  return line.replace(/\r$/, '').replaceAll('\0', '\u2400');
 }

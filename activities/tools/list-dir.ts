@@ -3,8 +3,10 @@ import { lstat, opendir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
+import { systemReason } from '../system-reason.ts';
 import { defineTool } from './define-tool.ts';
-import { ordinaryPath } from './ordinary-path.ts';
+import { ordinaryPath, unreadable } from './ordinary-path.ts';
+import { pathArgument, shownName } from './path-argument.ts';
 
 const MOST_ENTRIES = 2_000;
 /** Of one folder; in a larger one the rest is left out before sorting. */
@@ -18,7 +20,7 @@ export const listDir = defineTool({
     'Lists a folder and what is below it, indented by level. Folders end with /, links show where they lead, files show their size in bytes.',
   effects: 'none',
   parameters: z.strictObject({
-    path: z.string().min(1).describe('Absolute, or relative to the working directory'),
+    path: pathArgument.describe('Absolute, or relative to the working directory'),
     depth: z.int().positive().max(20).default(2).describe('Levels below the folder'),
     limit: z.int().positive().max(MOST_ENTRIES).default(300).describe('Most entries returned'),
   }),
@@ -26,7 +28,9 @@ export const listDir = defineTool({
   async run({ path, depth, limit }, context) {
     const { real, stats } = await ordinaryPath(context.resolve(path));
     if (!stats.isDirectory()) {
-      throw new CadreError('tool_failed', `${path} is a file, not a folder.`, { hint: 'Use read_file.' });
+      throw new CadreError('tool_failed', `${shownName(path)} is a file, not a folder.`, {
+        hint: 'Use read_file.',
+      });
     }
     const listing = new Listing(limit, context.signal);
     await listing.add(real, 0, depth);
@@ -61,7 +65,7 @@ class Listing {
   }
 
   text(path: string): string {
-    if (this.#lines.length === 0) return `[${path} is empty]`;
+    if (this.#lines.length === 0) return `[${shownName(path)} is empty]`;
     const more = this.#isPartial ? 'many' : `at least ${this.#leftOut}`;
     const rest =
       this.#leftOut > 0 || this.#isPartial
@@ -82,28 +86,22 @@ class Listing {
         entries.push(entry);
       }
     } catch (error) {
-      if (level === 0) throw error;
-      this.#lines.push(`${'  '.repeat(level)}[not readable: ${(error as NodeJS.ErrnoException).code}]`);
+      if (level === 0) throw unreadable(folder, error);
+      this.#lines.push(`${'  '.repeat(level)}[${systemReason(error, 'read')}]`);
     }
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 }
 
 async function describe(folder: string, entry: Dirent): Promise<string> {
-  const name = showName(entry.name);
+  const name = shownName(entry.name);
   if (entry.isDirectory()) return `${name}/`;
   const path = join(folder, entry.name);
-  if (entry.isSymbolicLink()) return `${name} -> ${showName(await readlink(path).catch(() => '?'))}`;
+  if (entry.isSymbolicLink()) return `${name} -> ${shownName(await readlink(path).catch(() => '?'))}`;
   if (!entry.isFile()) return `${name} [special]`;
   const size = await lstat(path).then(
     (stats) => stats.size,
     () => undefined,
   );
   return size === undefined ? name : `${name} (${size})`;
-}
-
-/** A name with line breaks or control characters must not look like several entries. */
-function showName(name: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-  return /[\u0000-\u001f\u007f]/.test(name) ? JSON.stringify(name) : name;
 }

@@ -3,6 +3,7 @@ import { type FileHandle, open, realpath, stat, statfs } from 'node:fs/promises'
 import { CadreError } from '../../protocol/index.ts';
 import { isKernelsOwn, isSpecialPlace } from '../ordinary-file.ts';
 import { systemReason } from '../system-reason.ts';
+import { shownName } from './path-argument.ts';
 
 /**
  * Opens a file of a person's: never a device or a pipe, which could hang or never end, nor what shows the memory or
@@ -22,7 +23,9 @@ export async function openOrdinaryFile(
   try {
     const stats = await file.stat();
     if (stats.isDirectory()) {
-      throw new CadreError('tool_failed', `${path} is a folder, not a file.`, { hint: 'Use list_dir.' });
+      throw new CadreError('tool_failed', `${shownName(path)} is a folder, not a file.`, {
+        hint: 'Use list_dir.',
+      });
     }
     if (!stats.isFile()) throw special(path);
     // Again with what was really opened: the path may lead elsewhere by now.
@@ -66,10 +69,13 @@ async function refuseSpecial(path: string, opened = path): Promise<string> {
 function special(path: string): CadreError {
   return new CadreError(
     'tool_failed',
-    `${path} is no ordinary file: devices, pipes and what the kernel shows are not read.`,
+    `${shownName(path)} is no ordinary file: devices, pipes and what the kernel shows are not read.`,
   );
 }
 
-function unreadable(path: string, error: unknown): CadreError {
-  return new CadreError('tool_failed', `${path} ${systemReason(error, 'read')}.`, { cause: error });
+/** What the system says, in words, with the path. */
+export function unreadable(path: string, error: unknown): CadreError {
+  return new CadreError('tool_failed', `${shownName(path)} ${systemReason(error, 'read')}.`, {
+    cause: error,
+  });
 }

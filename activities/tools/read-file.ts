@@ -3,6 +3,7 @@ import { CadreError, counted } from '../../protocol/index.ts';
 import { bytesWithin } from '../../protocol/output-size.ts';
 import { defineTool } from './define-tool.ts';
 import { openOrdinaryFile } from './ordinary-path.ts';
+import { pathArgument, shownName } from './path-argument.ts';
 import { inspectStart, linesOf, type TextLine } from './text-lines.ts';
 
 const MOST_LINES = 2_000;
@@ -17,7 +18,7 @@ export const readFile = defineTool({
     'Reads a text file, or some of its lines. Every line is shown with its number, counted from 1, and a tab.',
   effects: 'none',
   parameters: z.strictObject({
-    path: z.string().min(1).describe('Absolute, or relative to the working directory'),
+    path: pathArgument.describe('Absolute, or relative to the working directory'),
     offset: z.int().positive().default(1).describe('First line'),
     limit: z.int().positive().max(MOST_LINES).default(MOST_LINES).describe('Most lines returned'),
   }),
@@ -29,7 +30,7 @@ export const readFile = defineTool({
       if (start.isBinary) {
         throw new CadreError(
           'tool_failed',
-          `${path} looks like binary data (${counted(stats.size, 'byte')}).`,
+          `${shownName(path)} looks like binary data (${counted(stats.size, 'byte')}).`,
           {
             hint: 'Use shell with xxd, strings or file to look into it.',
           },
@@ -68,9 +69,9 @@ function show({ number, text, cutBytes }: TextLine): string {
 }
 
 function nothing(path: string, offset: number, last: number): string {
-  if (last === 0) return `[${path} is empty]`;
+  if (last === 0) return `[${shownName(path)} is empty]`;
   throw new CadreError(
     'invalid_arguments',
-    `${path} has ${counted(last, 'line')}; there is no line ${offset}.`,
+    `${shownName(path)} has ${counted(last, 'line')}; there is no line ${offset}.`,
   );
 }

@@ -1,8 +1,9 @@
-import { mkdir, open } from 'node:fs/promises';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { CadreError, filterEnvironment } from '../../protocol/index.ts';
+import { systemReason } from '../system-reason.ts';
 import { defineTool } from './define-tool.ts';
 
 const MOST_NOTE = 1_000;
@@ -47,8 +48,12 @@ export const remember = defineTool({
 
 /** In one write at the end of the file: of what several processes add at once nothing is lost or mixed. */
 async function append(path: string, line: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const file = await open(path, 'a+', 0o600);
+  const file = await opened(path).catch((error: unknown) => {
+    throw new CadreError('tool_failed', `The memory ${path} ${systemReason(error, 'written')}.`, {
+      hint: 'Nothing was noted. Tell the person.',
+      cause: error,
+    });
+  });
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw new CadreError('tool_failed', `The memory ${path} is no ordinary file.`);
@@ -64,8 +69,13 @@ async function append(path: string, line: string): Promise<void> {
   }
 }
 
+async function opened(path: string): Promise<FileHandle> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  return open(path, 'a+', 0o600);
+}
+
 /** As an editor may leave it. A file that still grows does not count: what another process adds appears page by page. */
-async function endsWithinLine(file: Awaited<ReturnType<typeof open>>): Promise<boolean> {
+async function endsWithinLine(file: FileHandle): Promise<boolean> {
   for (let before = -1; ; await sleep(STILL_MS)) {
     const { size } = await file.stat();
     if (size === 0) return false;

@@ -28,6 +28,7 @@ import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
 import { insideTool } from './inside-tool.ts';
 import { canonicalName, planCall } from './offered.ts';
 import { parseArguments } from './parse-arguments.ts';
+import { checkPath } from './path-argument.ts';
 import { checkedResult, isCadresOwn } from './tool-result.ts';
 
 export interface ToolDeps {
@@ -207,8 +208,10 @@ function contextOf(
     stateDir: deps.stateDir,
     readTranscript: deps.readTranscript,
     commands: deps.commands,
-    resolve: (path) =>
-      isAbsolute(path) ? resolve(path) : resolve(folder, underHome(path, environment.HOME)),
+    resolve: (path) => {
+      checkPath(path);
+      return isAbsolute(path) ? resolve(path) : resolve(folder, underHome(path, environment.HOME));
+    },
   };
 }
 

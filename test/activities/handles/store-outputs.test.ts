@@ -24,5 +24,5 @@ test('what cannot be kept is told, not thrown', async () => {
   const file = join(folder, 'file');
   await writeFile(file, '');
   const { stored } = await createStoreOutputs(file)({ texts: ['one'] });
-  expect(stored).toEqual([{ problem: expect.stringContaining('ENOTDIR') }]);
+  expect(stored).toEqual([{ problem: expect.stringMatching(/^it leads through/) }]);
 });

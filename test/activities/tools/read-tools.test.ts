@@ -9,6 +9,7 @@ import { grepFiles } from '../../../activities/tools/grep-files.ts';
 import { listDir } from '../../../activities/tools/list-dir.ts';
 import { readFile } from '../../../activities/tools/read-file.ts';
 import { onPath } from '../../../activities/tools/ripgrep.ts';
+import { viewImage } from '../../../activities/tools/view-image.ts';
 import { agentSettingsSchema } from '../../../protocol/index.ts';
 import { contextIn } from './tool-context.ts';
 
@@ -173,6 +174,10 @@ describe('list_dir', () => {
     writeFileSync(at('a.txt'), '');
     await expect(run(listDir, { path: 'a.txt' })).rejects.toMatchObject({ hint: 'Use read_file.' });
     await expect(run(listDir, { path: 'none' })).rejects.toThrow('does not exist');
+    for (const tool of [listDir, readFile, grepFiles, viewImage]) {
+      const args = { path: 'no\nne\u009b', ...(tool === grepFiles ? { pattern: 'x' } : {}) };
+      await expect(run(tool, args)).rejects.toThrow('/no\\nne\\u009b" does not exist.');
+    }
   });
 });
 
@@ -191,6 +196,31 @@ describe('grep_files', () => {
   test('finds lines with path and number; hidden files yes, ignored ones and .git no', async () => {
     const lines = (await run(grepFiles, { pattern: 'need.e' })).split('\n').sort();
     expect(lines).toEqual(['.hidden:1:needle', 'src/a.ts:1:const needle = 1;', 'src/b.md:1:a needle']);
+  });
+
+  test('odd names of files are no problems, and each is one line', async () => {
+    for (const name of ['rg: x', 'rg: a\nb', 'a\nrg: b', 'esc\u001b', 'x:1:y', 'cr\r'])
+      writeFileSync(at(name), 'odd\n');
+    writeFileSync(at('.ignore'), '{a\n');
+    const lines = (await run(grepFiles, { pattern: '^odd$' })).split('\n').sort();
+    expect(lines).toEqual([
+      '"a\\nrg: b":1:odd',
+      '"cr\\r":1:odd',
+      '"esc\\u001b":1:odd',
+      '"rg: a\\nb":1:odd',
+      expect.stringMatching(/^\[rg: \.\/\.ignore: line 1: .*\]$/),
+      'rg: x:1:odd',
+      'x:1:y:1:odd',
+    ]);
+    expect(await run(grepFiles, { pattern: 'odd', path: 'rg: x' })).toBe('rg: x:1:odd');
+    expect(await run(grepFiles, { pattern: 'none', path: 'a\nrg: b' })).toBe('[no matches in "a\\nrg: b"]');
+  });
+
+  test('a file that is no text and matches is named', async () => {
+    writeFileSync(at('binary'), 'text needle\n\0\n');
+    expect(await run(grepFiles, { pattern: 'needle', path: 'binary' })).toMatch(
+      /^binary: binary file matches/,
+    );
   });
 
   test('searches one folder, one file, or what a glob includes', async () => {

@@ -1,4 +1,5 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -109,6 +110,45 @@ test('a path may be relative, absolute or under the home folder', async () => {
   for (const path of ['a.txt', './x/../a.txt', join(folder, 'a.txt'), '~/a.txt']) {
     expect((await call({ name: 'read_file', args: { path }, session })).output).toBe('1\ttext');
   }
+});
+
+test('a path with a NUL byte is refused in words, by every tool', async () => {
+  const path = 'a\0b';
+  const patch = (...lines: string[]) => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
+  const calls: Call[] = [
+    ...['read_file', 'list_dir', 'view_image'].map((name) => ({ name, args: { path } })),
+    { name: 'grep_files', args: { path, pattern: 'x' } },
+    { name: 'grep_files', args: { pattern: 'x', include: path } },
+    { name: 'shell', args: { command: 'ls', workdir: path } },
+    { name: 'exec_command', args: { cmd: 'ls', workdir: path } },
+    { name: 'apply_patch', args: { input: patch(`*** Add File: ${path}`, '+x') } },
+    { name: 'apply_patch', args: { input: patch('*** Add File: a', '+x\0y') } },
+  ];
+  const own = defineTool({
+    name: 'custom',
+    description: 'For this test.',
+    effects: 'some',
+    parameters: z.strictObject({}),
+    run: async (_, context) => context.resolve(path),
+  });
+  for (const answer of [...(await Promise.all(calls.map(call))), await custom(own)]) {
+    expect(errorOf(answer)).toMatchObject({
+      code: 'invalid_arguments',
+      message: expect.stringContaining('contains a NUL byte'),
+    });
+  }
+  expect(existsSync(join(folder, 'a'))).toBe(false);
+});
+
+test('what the system says is told in words', async () => {
+  const system = toolThat(() => readFile(join(folder, 'none')).then(String));
+  expect(errorOf(await custom(system)).message).toBe(
+    `custom failed: ${join(folder, 'none')} does not exist (ENOENT)`,
+  );
+  const { message } = errorOf(
+    await call({ name: 'remember', args: { note: 'x' }, settings: { memory: { path: folder } } }),
+  );
+  expect(message).toBe(`The memory ${folder} is a folder, not a file.`);
 });
 
 test('the rule for tools and the arguments are checked again when the call runs', async () => {
