@@ -1,2 +1,2 @@
 /** What a rule may say: quick to load. */
-export { parseRule } from '../activities/sandbox/approval-rules.ts';
+export { parseRule } from '../activities/policy/approval-rules.ts';

@@ -1,4 +1,4 @@
-export { shellLine } from '../activities/sandbox/command-words.ts';
+export { shellLine } from '../activities/policy/command-words.ts';
 export { fillableFolders, outsidePath } from '../activities/sandbox/outside-path.ts';
 /** Whose files a project's own are, and whether the person trusts them: quick to load. */
 export { projectRoot, realProjectRoot, repositoryRoot } from '../activities/trust/project-root.ts';

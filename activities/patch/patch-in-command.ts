@@ -1,4 +1,4 @@
-import { parseCommand, type SimpleCommand } from '../sandbox/command-words.ts';
+import { parseCommand, type SimpleCommand } from '../policy/command-words.ts';
 
 /** A patch that a command would apply, and the folder that its paths start from: none is where the command runs. */
 export interface CommandPatch {

@@ -8,7 +8,7 @@ import {
   CadreError,
   explain,
 } from '../../protocol/index.ts';
-import { withHiddenShown, withoutBlanksAround } from '../sandbox/hidden-characters.ts';
+import { withHiddenShown, withoutBlanksAround } from '../policy/hidden-characters.ts';
 
 /** Told by this, since a tool may come with another copy of Cadre than the worker that runs it. */
 const MARK = Symbol.for('cadre.ApprovalNeeded');

@@ -3,13 +3,9 @@ import { CancelledFailure } from '@temporalio/activity';
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import {
   type AgentId,
-  CadreError,
-  ERROR_CODES,
-  type ErrorBody,
   filterEnvironment,
   keyVariables,
   mcpKeyVariables,
-  refusalOutput,
   type SessionSettings,
   type ToolAnswer,
   type ToolRequest,
@@ -22,9 +18,10 @@ import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import { serverOf } from '../mcp/tool-names.ts';
 import { settlePatches } from '../patch/settle-patches.ts';
 import type { SessionStore } from '../session-store.ts';
-import { inSystemWords, mayPass } from '../system-reason.ts';
+import { mayPass } from '../system-reason.ts';
 import { ApprovalNeeded, checkedNeed } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
+import { bodyOf, failure, messageOf } from './failure.ts';
 import { insideTool } from './inside-tool.ts';
 import { canonicalName, planCall } from './offered.ts';
 import { parseArguments } from './parse-arguments.ts';
@@ -50,8 +47,6 @@ export interface ToolDeps {
 
 export type ToolActivity = (request: ToolRequest) => Promise<ToolAnswer>;
 
-/** Of a message in an error; what is longer was not written for reading. */
-const MOST_MESSAGE = 4_000;
 /** How long a tool may take to end once it is told to; then it is left behind. */
 const LATE_MS = 1_500;
 /** How often a tool that only reads is tried when the machine is short of something. */
@@ -261,41 +256,10 @@ function unapproved(
   }
 }
 
-function failure(body: ErrorBody): ToolAnswer {
-  const answer = {
-    output: refusalOutput({ ...body, message: body.message.slice(0, MOST_MESSAGE) }),
-    success: false,
-  };
-  return body.code === 'approval_unavailable' ? { ...answer, approval_missing: true } : answer;
-}
-
-/** What is thrown may come from a team's code, too, with whatever in it. */
-function bodyOf(error: unknown, tool: string): ErrorBody {
-  if (!(error instanceof CadreError)) {
-    const reason = inSystemWords(error) ?? messageOf(error);
-    return { code: 'tool_failed', message: `${tool} failed: ${reason}`, retryable: false };
-  }
-  const { code, hint } = error;
-  return {
-    code: ERROR_CODES.includes(code) ? code : 'tool_failed',
-    message: messageOf(error),
-    ...(typeof hint === 'string' ? { hint } : {}),
-    retryable: error.retryable === true,
-  };
-}
-
 function isToTryAgain(): boolean {
   return (activityContext()?.info.attempt ?? ATTEMPTS) < ATTEMPTS;
 }
 
 function passing(error: unknown): ApplicationFailure {
   return ApplicationFailure.create({ type: 'tool_failed', message: messageOf(error), nonRetryable: false });
-}
-
-function messageOf(error: unknown): string {
-  try {
-    return String(error instanceof Error ? error.message : error);
-  } catch {
-    return 'with something that cannot be shown';
-  }
 }

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { decideCommand } from '../../../activities/sandbox/command-policy.ts';
+import { decideCommand } from '../../../activities/policy/command-policy.ts';
 import { probeSandboxExec } from '../../../activities/sandbox/probe-sandbox-exec.ts';
 import type { Contained, SandboxedCommand } from '../../../activities/sandbox/sandboxed-command.ts';
 import { containBySeatbelt, workspaceRules } from '../../../activities/sandbox/seatbelt.ts';

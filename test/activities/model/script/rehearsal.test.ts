@@ -7,7 +7,7 @@ import { CommandSessions } from '../../../../activities/commands/command-session
 import { REHEARSAL_SCRIPT } from '../../../../activities/model/script/rehearsal.ts';
 import { parseScript } from '../../../../activities/model/script/script.ts';
 import { ScriptProvider } from '../../../../activities/model/script/script-provider.ts';
-import { judgeCommand } from '../../../../activities/sandbox/harmless.ts';
+import { judgeCommand } from '../../../../activities/policy/harmless.ts';
 import type { Tool } from '../../../../activities/tools/define-tool.ts';
 import { grepFiles } from '../../../../activities/tools/grep-files.ts';
 import { listDir } from '../../../../activities/tools/list-dir.ts';

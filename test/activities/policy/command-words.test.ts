@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { parseCommand, quote, toScript } from '../../../activities/sandbox/command-words.ts';
+import { parseCommand, quote, toScript } from '../../../activities/policy/command-words.ts';
 
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decideCommand } from '../../../activities/sandbox/command-policy.ts';
+import { decideCommand } from '../../../activities/policy/command-policy.ts';
 import type { SandboxState } from '../../../activities/sandbox/detect-sandbox.ts';
 import { APPROVAL_POLICIES, SANDBOX_MODES } from '../../../protocol/index.ts';
 

@@ -1,8 +1,8 @@
 import type { AgentSettings, ApprovalRule } from '../../protocol/index.ts';
+import type { SandboxState } from '../sandbox/detect-sandbox.ts';
+import type { Contain } from '../sandbox/sandboxed-command.ts';
 import { isAllowedByRules } from './approval-rules.ts';
-import type { SandboxState } from './detect-sandbox.ts';
 import { judgeCommand } from './harmless.ts';
-import type { Contain } from './sandboxed-command.ts';
 
 const OUTSIDE = 'it asks to run outside the sandbox, where nothing would contain it';
 const INSIDE = 'Run it inside the sandbox, find another way, or report what you would need.';

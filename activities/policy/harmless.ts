@@ -1,11 +1,11 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isWithin } from '../sandbox/is-within.ts';
+import { reachedBy } from '../sandbox/links-on.ts';
 import { readOptions } from './command-options.ts';
 import { type ParsedCommand, parseCommand, type SimpleCommand, toScript } from './command-words.ts';
 import { judgeGit } from './harmless-git.ts';
 import { HARMLESS_PROGRAMS, type HarmlessProgram } from './harmless-programs.ts';
-import { isWithin } from './is-within.ts';
-import { reachedBy } from './links-on.ts';
 
 /** A script that does what was asked for, and nothing that a shell could read differently; or why there is none. */
 export type Harmlessness = { harmless: true; script: string } | { harmless: false; reason: string };
