@@ -18,6 +18,12 @@ export function neutralFolder(home = homedir()): string {
   return statSync(home, { throwIfNoEntry: false })?.isDirectory() ? home : '/';
 }
 
+/**
+ * What npm tells those whom it starts (`npx cadre`), with the settings of the folder that it runs in: those of a
+ * repository name the registry from which another `npx` would fetch. People write these names in capitals.
+ */
+const OF_NPM = /^npm_/;
+
 /** The environment of a server of a command. */
 export function serverEnvironment(
   { env = {}, env_vars: names = [] }: McpServerSettings,
@@ -28,8 +34,9 @@ export function serverEnvironment(
     return value === undefined ? [] : [[name, value] as const];
   });
   const { PATH: path } = environment;
+  const plain = Object.entries(environment).filter(([name]) => !OF_NPM.test(name));
   return {
-    ...environment,
+    ...Object.fromEntries(plain),
     ...(path === undefined ? {} : { PATH: outsidePath(path, []) }),
     ...env,
     ...Object.fromEntries(passed),

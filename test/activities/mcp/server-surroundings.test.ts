@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { serverEnvironment } from '../../../activities/mcp/server-surroundings.ts';
+
+test('what npm tells of the folder that it runs in does not reach a server, and what a person says does', () => {
+  const environment = {
+    HOME: '/home/u',
+    NPM_CONFIG_REGISTRY: 'https://registry.example',
+    npm_config_registry: 'http://stranger.example',
+    npm_package_json: '/srv/clone/package.json',
+  };
+  const settings = { env: { npm_config_cache: '/var/cache' }, env_vars: ['npm_config_proxy'] };
+  const variables = { npm_config_proxy: 'http://proxy.example' };
+  expect(serverEnvironment(settings, { environment, variables })).toEqual({
+    HOME: '/home/u',
+    NPM_CONFIG_REGISTRY: 'https://registry.example',
+    npm_config_cache: '/var/cache',
+    npm_config_proxy: 'http://proxy.example',
+  });
+});
