@@ -1,4 +1,5 @@
 import { type ErrorBody, explain } from '../../protocol/index.ts';
+import { messageOf } from './failure.ts';
 import { insideTool } from './inside-tool.ts';
 import type { OfferedTool } from './offered-tool.ts';
 
@@ -30,17 +31,9 @@ export async function parseArguments(
     if (parsed === 'late') return { error: brokenCheck(tool.name, `did not end within ${limitMs} ms`) };
     return parsed.success ? { value: parsed.data } : { error: invalidArguments(explain(parsed.error)) };
   } catch (error) {
-    return { error: brokenCheck(tool.name, `failed: ${reasonOf(error)}`) };
+    return { error: brokenCheck(tool.name, `failed: ${messageOf(error)}`) };
   } finally {
     clearTimeout(timer);
-  }
-}
-
-function reasonOf(error: unknown): string {
-  try {
-    return String(error instanceof Error ? error.message : error);
-  } catch {
-    return 'with something that cannot be shown';
   }
 }
 
