@@ -11,7 +11,9 @@ export async function mcpFindings(config: Config, environment: Environment, cwd:
   if (Object.keys(servers).length === 0) return [];
   const { tryServers } = await import('../worker/preflight.ts');
   const exclude = [...filter.exclude, ...mcpKeyVariables(servers)];
-  const place = { cwd, home: environment.HOME || homedir(), searchPath: environment.PATH };
+  const { PATH: searchPath, HOME: home = '' } = environment;
+  const { writable_roots: writableRoots } = config.sandbox;
+  const place = { cwd, home: home || homedir(), searchPath, writableRoots };
   const reports = await tryServers(serversIn(place, servers), {
     environment: filterEnvironment(environment, { ...filter, exclude }),
     variables: environment,

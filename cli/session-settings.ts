@@ -76,7 +76,9 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const { config, provider, environment, outputSchema } = choices;
   const isQueued = config.temporal.task_queue !== undefined;
   const providers = { ...config.model_providers, [provider.name]: provider.settings };
-  const place = { cwd: choices.cwd, home: environment.HOME || homedir(), searchPath: environment.PATH };
+  const { PATH: searchPath, HOME: userHome } = environment;
+  const { writable_roots: writableRoots } = config.sandbox;
+  const place = { cwd: choices.cwd, home: userHome || homedir(), searchPath, writableRoots };
   const { include, exclude } = config.shell_environment;
   const { key_env: own } = config.encryption ?? {};
   const keys = [

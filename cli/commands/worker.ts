@@ -94,7 +94,8 @@ async function serveQueue(
   const { graceMs, version } = options;
   const { createWorker } = await import('../../worker/create-worker.ts');
   const { HOME, PATH: searchPath } = place.workerEnvironment;
-  const surroundings = { cwd, home: HOME || homedir(), searchPath };
+  const { writable_roots: writableRoots } = place.config.sandbox;
+  const surroundings = { cwd, home: HOME || homedir(), searchPath, writableRoots };
   const serving = await createWorker({
     ...place.link.connectOptions,
     ...options,

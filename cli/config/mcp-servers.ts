@@ -9,6 +9,8 @@ export interface SessionPlace {
   home: string;
   /** Where programs are looked up. */
   searchPath: string | undefined;
+  /** Where its commands may write besides. */
+  writableRoots: readonly string[];
 }
 
 /**
@@ -16,7 +18,7 @@ export interface SessionPlace {
  * are not looked up where the repository, or an agent that works in it, could have put one.
  */
 export function serversIn(place: SessionPlace, servers: McpServers): McpServers {
-  const PATH = outsidePath(place.searchPath, fillableFolders(place.cwd));
+  const PATH = outsidePath(place.searchPath, fillableFolders(place.cwd, place.writableRoots));
   const env = PATH === outsidePath(place.searchPath, []) ? undefined : { PATH };
   const settled = (server: McpServerSettings): McpServerSettings => ({
     ...server,

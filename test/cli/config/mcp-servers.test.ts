@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { serversIn } from '../../../cli/config/mcp-servers.ts';
 
-const place = { cwd: '/usr/local', home: '/home/me', searchPath: '/usr/bin' };
+const place = { cwd: '/usr/local', home: '/home/me', searchPath: '/usr/bin', writableRoots: [] };
 
 test('a server that is not told where is given no folder of the session; a relative one is below it', () => {
   const servers = { a: { command: 'x' }, b: { command: 'x', cwd: '.' }, c: { command: 'x', cwd: '~/notes' } };
@@ -23,4 +23,12 @@ test('its program is not looked up where the repository, or an agent in it, coul
     b: { command: 'x', env: { PATH: '/own' } },
     c: { url: 'http://127.0.0.1' },
   });
+});
+
+test('nor where its commands may write besides', () => {
+  const elsewhere = { ...place, cwd: '/usr/share', searchPath: '/usr/local/bin:/usr/bin' };
+  const settled = (writableRoots: string[]) =>
+    serversIn({ ...elsewhere, writableRoots }, { a: { command: 'x' } });
+  expect(settled(['/usr/local'])).toEqual({ a: { command: 'x', env: { PATH: '/usr/bin' } } });
+  expect(settled([])).toEqual({ a: { command: 'x' } });
 });
