@@ -16,6 +16,13 @@ const MOST_BESIDES = 2_000;
 /** What its tools need of a server. */
 export type ToolServer = Pick<McpServer, 'name' | 'settings' | 'call'>;
 
+const ofServers = new WeakSet<Tool>();
+
+/** Whether a tool was made here: then what runs of it in this process is Cadre's. */
+export function isOfServer(tool: Tool): boolean {
+  return ofServers.has(tool);
+}
+
 /** A tool of a server as an agent uses it. */
 export function mcpTool(server: ToolServer, tool: ServerTool): Tool {
   const { settings } = server;
@@ -42,7 +49,9 @@ export function mcpTool(server: ToolServer, tool: ServerTool): Tool {
       }
     },
   });
-  return { ...defined, schema: tool.schema };
+  const made = { ...defined, schema: tool.schema };
+  ofServers.add(made);
+  return made;
 }
 
 /** A server may do anything, outside the sandbox: a person allows it, call by call or in the configuration. */

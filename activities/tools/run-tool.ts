@@ -15,7 +15,6 @@ import { cutOutput, isTooLong } from '../handles/cut-output.ts';
 import { storeText } from '../handles/handle-store.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
-import { serverOf } from '../mcp/tool-names.ts';
 import { settlePatches } from '../patch/settle-patches.ts';
 import type { SessionStore } from '../session-store.ts';
 import { mayPass } from '../system-reason.ts';
@@ -134,7 +133,7 @@ async function runTool(
   try {
     const run = () => tool.run(parsed.value, context);
     // Connections to servers of tools outlive a call, and are Cadre's own.
-    const isTeams = !isCadresOwn(tool) && serverOf(tool.name) === undefined;
+    const isTeams = !isCadresOwn(tool);
     const running = isTeams ? insideTool(tool.name, run) : run();
     const result = await untilAborted(running, context.signal);
     return found(await shortened(checkedResult(result, tool), request, deps), deps.ownQueue);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
+import { isOfServer } from '../mcp/mcp-tool.ts';
 import { builtinTools } from './builtin-tools.ts';
 import { withoutNuls } from './command-call.ts';
 import type { Tool, ToolResult } from './define-tool.ts';
@@ -7,9 +8,9 @@ import type { Tool, ToolResult } from './define-tool.ts';
 /** What any tool may give back. The rest is dropped: an agent goes by it, and would stand still over what is malformed. */
 const resultSchema = z.object({ output: z.string(), success: z.boolean() });
 
-/** Whether a tool comes with Cadre; what others hand over is looked at first. */
+/** Whether the code of a tool comes with Cadre; what others hand over is looked at first. */
 export function isCadresOwn(tool: Tool): boolean {
-  return builtinTools.includes(tool);
+  return builtinTools.includes(tool) || isOfServer(tool);
 }
 
 /**

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { toolResult } from '../../../activities/mcp/tool-result.ts';
 import { imageAddress } from '../../../activities/model/providers/image-file.ts';
+import { IMAGES } from '../../support/images.ts';
 
-const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 1]);
-const GIF = Buffer.from('GIF89a');
+const { png: PNG, gif: GIF } = IMAGES;
 const image = (bytes: Buffer, mimeType = 'image/png') => ({
   type: 'image',
   mimeType,
@@ -28,6 +28,7 @@ test('the first image that can be shown goes with the output; of the others it s
     image(Buffer.from('<svg/>'), 'image/svg+xml'),
     image(large),
     image(Buffer.concat([large, large])),
+    image(PNG.subarray(0, 20)),
     image(GIF),
     image(PNG),
     { type: 'image' },
@@ -35,10 +36,11 @@ test('the first image that can be shown goes with the output; of the others it s
   expect(result.output.split('\n')).toEqual([
     'look',
     '[image image/svg+xml, 6 bytes: not shown: it is not a PNG, JPEG, GIF or WebP image]',
-    '[image image/png, 10485765 bytes: not shown: it is larger than 10 MiB]',
-    '[image image/png, 20971530 bytes: not shown: it is larger than 10 MiB]',
-    '[image image/png, 6 bytes: shown with this output]',
-    '[image image/png, 5 bytes: not shown: an output shows one image, and another stands before it]',
+    `[image image/png, ${large.length} bytes: not shown: it is larger than 10 MiB]`,
+    `[image image/png, ${2 * large.length} bytes: not shown: it is larger than 10 MiB]`,
+    '[image image/png, 20 bytes: not shown: it is no whole PNG image: it breaks off]',
+    `[image image/png, ${GIF.length} bytes: shown with this output]`,
+    `[image image/png, ${PNG.length} bytes: not shown: an output shows one image, and another stands before it]`,
     '[image, 0 bytes: not shown: an output shows one image, and another stands before it]',
   ]);
   const { path = '', sha256 } = result.image ?? {};
@@ -50,7 +52,7 @@ test('the first image that can be shown goes with the output; of the others it s
 test('where view_image is switched off no image is shown, nor kept', async () => {
   const result = await read([image(PNG)], false);
   expect(result).toEqual({
-    output: '[image image/png, 5 bytes: not shown: tools.view_image is off]',
+    output: `[image image/png, ${PNG.length} bytes: not shown: tools.view_image is off]`,
     success: true,
   });
   expect(existsSync(join(stateDir, 'handles'))).toBe(false);
