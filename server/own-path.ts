@@ -1,6 +1,6 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { programFolders } from '../protocol/index.ts';
 
 /**
@@ -8,9 +8,19 @@ import { programFolders } from '../protocol/index.ts';
  * puts its packages first) does not get its own `temporal` or `pip3` run.
  */
 export function ownPath(path = process.env.PATH ?? '', cwd = process.cwd()): string {
-  // A home is the person's, and no clone.
-  const isClone = !`${homedir()}/`.startsWith(cwd.endsWith('/') ? cwd : `${cwd}/`);
-  return programFolders(path, isClone ? placesOf(cwd) : [], placesOf).join(':');
+  const clones = [cwd, ...repositoriesAround(cwd)].filter((folder) => !isOfPerson(folder));
+  return programFolders(path, clones.flatMap(placesOf), placesOf).join(':');
+}
+
+function repositoriesAround(folder: string): string[] {
+  const above = dirname(folder);
+  const own = existsSync(join(folder, '.git')) ? [folder] : [];
+  return above === folder ? own : [...own, ...repositoriesAround(above)];
+}
+
+/** A home, and what lies around it, is no clone. */
+function isOfPerson(folder: string): boolean {
+  return `${homedir()}/`.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
 function placesOf(folder: string): string[] {

@@ -4,10 +4,19 @@ import { readOrdinaryFile } from '../ordinary-file.ts';
 
 /**
  * The sections that are known, and name no program that reading commands run, no other file to read, and nothing to be
- * fetched. Some that do so are `filter`, `include`, `diff "x"` (textconv), `gpg`, `lfs`, `pretty` and `extensions`.
+ * fetched. Some that do so are `filter`, `include`, `diff "x"` (textconv), `gpg`, `pretty`, `extensions` and
+ * `lfs "extension.x"`.
  */
-const PLAIN_SECTION =
-  /^\[(advice|alias|branch "[^"\\\]]*"|color( "[^"\\\]]*")?|commit|core|diff|fetch|gc|gui|http|init|maintenance|merge|pull|push|rebase|remote "[^"\\\]]*"|rerere|receive|submodule( "[^"\\\]]*")?|user)\]$/i;
+const PLAIN_SECTIONS = new Set(
+  'advice alias color commit core credential diff feature fetch format gc gui http i18n index init lfs log maintenance merge mergetool pack pull push rebase receive rerere stash submodule tag user'.split(
+    ' ',
+  ),
+);
+/** With a name behind: `[remote "origin"]`. */
+const NAMED_SECTIONS = new Set(
+  'branch color credential difftool gitflow http mergetool remote submodule svn-remote url'.split(' '),
+);
+const SECTION = /^\[([a-z0-9-]+)(?: "([^"\\\]]*)")?\]$/i;
 /** What leads elsewhere. */
 const LEADING_KEY = /^(worktree|attributesfile|excludesfile|orderfile|promisor|partialclonefilter)\b/i;
 const SETTING = /^[a-z][a-z0-9-]*(\s*=.*)?$/i;
@@ -71,6 +80,13 @@ function riskOfSettings(file: string): string | undefined {
 /** One setting or section on a line of its own, as git itself writes them. */
 function isPlain(line: string): boolean {
   if (line === '' || line.startsWith('#') || line.startsWith(';')) return true;
-  if (line.startsWith('[')) return PLAIN_SECTION.test(line);
+  if (line.startsWith('[')) return isPlainSection(line);
   return SETTING.test(line) && !LEADING_KEY.test(line) && !line.endsWith('\\');
+}
+
+function isPlainSection(line: string): boolean {
+  const [, name = '', of] = SECTION.exec(line) ?? [];
+  const kind = name.toLowerCase();
+  if (of === undefined) return PLAIN_SECTIONS.has(kind);
+  return NAMED_SECTIONS.has(kind) || (kind === 'lfs' && /^https?:/.test(of));
 }

@@ -68,7 +68,7 @@ export const HARMLESS_PROGRAMS: Readonly<Record<string, HarmlessProgram>> = {
   nl: { short: 'b:d:f:h:i:l:n:ps:v:w:' },
   nproc: { operands: 'text' },
   paste: { short: 'd:sz' },
-  printf: TEXT,
+  printf: { operands: 'text', judge: judgePrintf },
   pwd: { short: 'LP', operands: 'text' },
   readlink: { short: 'efmnqsvz' },
   realpath: { short: 'eLmPqsz', long: 'relative-to= relative-base=' },
@@ -134,6 +134,12 @@ function judgeSed(args: readonly string[]): { paths: string[] } | { reason: stri
     return { reason: "of sed, only sed -n 'N,Mp' is known to be harmless" };
   }
   return { paths };
+}
+
+/** As a part of the shell, it sets variables: by -v, and by a conversion to `n`. */
+function judgePrintf([format = '']: readonly string[]): { paths: string[] } | { reason: string } {
+  const sets = format.startsWith('-') || /%[^%a-zA-Z(]*[hjlLtz]*n/.test(format.replaceAll('%%', ''));
+  return sets ? { reason: 'printf with -… or %n is not known to be harmless' } : { paths: [] };
 }
 
 function judgeDate(args: readonly string[]): { paths: string[] } | { reason: string } {

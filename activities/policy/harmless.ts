@@ -61,26 +61,32 @@ function shellLine(argv: readonly string[]): string | undefined {
 
 function judgeAll(commands: readonly SimpleCommand[], cwd: string): Harmlessness {
   const safe: SimpleCommand[] = [];
+  const special = specialFolders();
   for (const command of commands) {
-    const judged = judgeSimple(command.words, cwd);
+    const judged = judgeSimple(command.words, cwd, special);
     if ('reason' in judged) return { harmless: false, reason: judged.reason };
     safe.push({ ...command, words: judged.words });
   }
   return { harmless: true, script: toScript(safe) };
 }
 
-function judgeSimple(words: readonly string[], cwd: string): { words: string[] } | { reason: string } {
+function judgeSimple(
+  words: readonly string[],
+  cwd: string,
+  special: readonly string[],
+): { words: string[] } | { reason: string } {
   const [name = '', ...args] = words;
   if (args.some((arg) => arg.includes('\0'))) return { reason: 'it contains a NUL byte' };
   if (name === 'git') {
-    const special = args.find((arg) => isSpecial(arg, cwd));
-    return special === undefined ? judgeGit(args, cwd) : { reason: `${special} is no ordinary file` };
+    const found = args.find((arg) => isSpecial(arg, cwd, special));
+    return found === undefined ? judgeGit(args, cwd) : { reason: `${found} is no ordinary file` };
   }
   const program = Object.hasOwn(HARMLESS_PROGRAMS, name) ? HARMLESS_PROGRAMS[name] : undefined;
   if (program === undefined) return { reason: `${name || 'an empty name'} is not known to be harmless` };
   const judged = program.judge?.(args) ?? judgeOptions(name, args, program);
   if ('reason' in judged) return judged;
-  const reason = judgePaths(name, program.recursive ? [cwd, ...judged.paths] : judged.paths, cwd, program);
+  const paths = program.recursive ? [cwd, ...judged.paths] : judged.paths;
+  const reason = judgePaths({ ...program, name, special }, paths, cwd);
   return reason === undefined ? { words: [name, ...(program.guards ?? []), ...args] } : { reason };
 }
 
@@ -98,15 +104,19 @@ function judgeOptions(
 }
 
 function judgePaths(
-  name: string,
+  {
+    name,
+    special: folders,
+    recursive = false,
+    filesOnly = false,
+  }: HarmlessProgram & { name: string; special: readonly string[] },
   paths: readonly string[],
   cwd: string,
-  { recursive = false, filesOnly = false }: HarmlessProgram,
 ): string | undefined {
   for (const path of paths) {
-    if (isSpecial(path, cwd)) return `${path} is no ordinary file`;
+    if (isSpecial(path, cwd, folders)) return `${path} is no ordinary file`;
     const real = realPath(path, cwd);
-    const special = recursive ? specialFolders().find((folder) => isWithin(folder, real)) : undefined;
+    const special = recursive ? folders.find((folder) => isWithin(folder, real)) : undefined;
     if (special !== undefined) return `${name} would read ${special}, where no ordinary files are`;
     if (filesOnly && isFolder(real)) return `${name} follows the links in a folder`;
   }
@@ -135,12 +145,12 @@ function isFolder(path: string): boolean {
 }
 
 /** Whether a path leads, by its text or through links, to where no ordinary files are. */
-function isSpecial(path: string, cwd: string): boolean {
+function isSpecial(path: string, cwd: string, special: readonly string[]): boolean {
   const full = path.startsWith('/') ? path : `${cwd}/${path}`;
   // What the kernel shows as links leads where no path does.
   const candidates = [resolve(cwd, path), realPath(path, cwd), ...reachedBy(full)];
   const suspects = candidates.filter((path) => path !== '/dev/null' && !isWithin(path, '/dev/shm'));
-  return suspects.some((suspect) => specialFolders().some((folder) => isWithin(suspect, folder)));
+  return suspects.some((suspect) => special.some((folder) => isWithin(suspect, folder)));
 }
 
 function realPath(path: string, cwd: string): string {

@@ -65,7 +65,7 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
     ...(command.hasTerminal ? [] : [NEW_SESSION]),
     ...bubblewrap.privileges,
     ...mounts.filter((root) => root !== '/').flatMap((root) => ['--bind', root, root]),
-    ...foldersOfOthers(roots).flatMap((path) => ['--tmpfs', path]),
+    ...foldersOfOthers(roots, command).flatMap((path) => ['--tmpfs', path]),
     ...readOnly.flatMap((path) => ['--ro-bind', path, path]),
     ...temporaryFolder(roots, command.environment.TMPDIR),
     ...Object.entries(command.environment)
@@ -84,13 +84,18 @@ function nameServers(): string[] {
   return file !== undefined && isWithin(file, '/run') ? ['--ro-bind', file, file] : [];
 }
 
-function foldersOfOthers(roots: readonly string[]): string[] {
+function foldersOfOthers(
+  roots: readonly string[],
+  { workingDirectory, cwd }: Pick<SandboxedCommand, 'workingDirectory' | 'cwd'>,
+): string[] {
+  const own = [...roots, ...realPaths([workingDirectory, cwd])];
   const isShared = roots.some((root) => root !== '/' && isWithin(SHARED_MEMORY, root));
   return ['/tmp', ...(isShared ? [SHARED_MEMORY] : [])].flatMap((folder) => {
     try {
       return readdirSync(folder, { withFileTypes: true })
         .filter((entry) => entry.isDirectory() && FOLDERS_OF_OTHERS.test(entry.name))
-        .map((entry) => join(folder, entry.name));
+        .map((entry) => join(folder, entry.name))
+        .filter((path) => !own.some((one) => isWithin(one, path)));
     } catch {
       return [];
     }

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, resolve } from 'node:path';
 import { programFolders } from '../../protocol/index.ts';
-import { hasRepository, upToRepository } from './has-repository.ts';
+import { repositoriesAround } from './has-repository.ts';
 import { isWithin } from './is-within.ts';
 import { reachedBy } from './links-on.ts';
 
@@ -27,13 +27,12 @@ export function withoutFillable(list: string, fillable: readonly string[]): stri
 }
 
 /**
- * What a repository or a contained command may fill: the working directory, its repository, and what may be written to
- * besides. A repository that is the person's home, or lies around it, is theirs.
+ * What a repository or a contained command may fill: the working directory, the repositories around it, and what may be
+ * written to besides. A repository that is the person's home, or lies around it, is theirs.
  */
 export function fillableFolders(workingDirectory: string, more: readonly string[] = []): string[] {
-  const root = upToRepository(resolve(workingDirectory)).at(-1) as string;
-  const repository = hasRepository(root) && !isWithin(homedir(), root) ? [root] : [];
-  return [workingDirectory, ...repository, ...more].flatMap((folder) => [
+  const around = repositoriesAround(resolve(workingDirectory)).filter((root) => !isWithin(homedir(), root));
+  return [workingDirectory, ...around, ...more].flatMap((folder) => [
     resolve(folder),
     ...(existsSync(folder) ? [realpathSync(folder)] : []),
   ]);

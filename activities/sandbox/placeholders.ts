@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, statSync, utimesSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/index.ts';
 import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
@@ -43,7 +44,13 @@ export async function holdPlaceholders(folder: string): Promise<() => Promise<vo
 
 /** What a link that leads out of the folder stands for is none of its business. */
 function missingIn(folder: string): string[] {
-  return protectedPaths(folder).filter((path) => isWithin(path, folder) && !existsSync(path));
+  return protectedPaths(folder).filter((path) => !existsSync(path) && liesIn(path, folder));
+}
+
+/** Also by what its own folder really is: a link on the way may lead out. */
+function liesIn(path: string, folder: string): boolean {
+  const above = dirname(path);
+  return isWithin(path, folder) && existsSync(above) && isWithin(realpathSync(above), folder);
 }
 
 function makePlaceholder(path: string): void {

@@ -34,8 +34,13 @@ export function protectedLinks(folder: string): Map<string, string> {
   return new Map(links.flatMap(([path, target]) => (target === undefined ? [] : [[path, target]])));
 }
 
+/** What a link says; of what cannot be looked at (too long a name, no right, a file for a folder) nobody follows one. */
 export function linkAt(path: string): string | undefined {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A worktree and a submodule have a file for `.git`, which names a folder; that may name another one, with the hooks. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { CadreError } from '../../protocol/errors.ts';
 import { readTrusted } from '../trust/trusted-folders.ts';
-import { upToRepository } from './has-repository.ts';
+import { upToOutermost } from './has-repository.ts';
 import { isWithin } from './is-within.ts';
 import { linksOn } from './links-on.ts';
 import { protectedNow } from './protected-paths.ts';
@@ -30,7 +30,7 @@ export function writableRoots(
   const named = realPaths(wanted.filter((path) => forged(path) === undefined)).filter(
     (root) => !isOfKernel(root),
   );
-  const above = realPaths([workingDirectory]).flatMap(upToRepository);
+  const above = realPaths([workingDirectory]).flatMap(upToOutermost);
   const trusted =
     stateDir === undefined ? [] : realPaths(readTrusted(stateDir).folders.map(({ path }) => path));
   const inside = [...above, ...trusted].filter((folder) => named.some((root) => isWithin(folder, root)));

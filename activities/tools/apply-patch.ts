@@ -14,7 +14,7 @@ const MOST_PATCH_BYTES = 1_000_000;
 
 export const applyPatch = defineTool({
   name: 'apply_patch',
-  description: `Changes text files: all of the patch is applied, or nothing. Between "*** Begin Patch" and "*** End Patch" stands, for each file, "*** Add File: PATH" with every line of it behind a +; "*** Delete File: PATH"; or "*** Update File: PATH", where "*** Move to: PATH" may follow, with hunks. A hunk begins with , behind which a line above it may stand that tells where it is (such as that of the function); its lines begin with a blank (kept), - (taken out) or + (put in). Three kept lines above and below are enough. "*** End of File" below a hunk says that it is the last of the file.`,
+  description: `Changes text files: all of the patch is applied, or nothing. Between "*** Begin Patch" and "*** End Patch" stands, for each file, "*** Add File: PATH" with every line of it behind a +; "*** Delete File: PATH"; or "*** Update File: PATH", where "*** Move to: PATH" may follow, with hunks. A hunk begins with @@, behind which a line above it may stand that tells where it is (such as that of the function); its lines begin with a blank (kept), - (taken out) or + (put in). Three kept lines above and below are enough. "*** End of File" below a hunk says that it is the last of the file.`,
   effects: 'some',
   parameters: z.strictObject({
     input: z.string().min(1).describe('The patch, from *** Begin Patch to *** End Patch'),

@@ -33,6 +33,13 @@ test('programs are not taken from the folder in which somebody starts this, nor 
   expect(ownPath(path, here)).toBe(`${join(elsewhere, 'bin')}:/usr/bin`);
 });
 
+test('nor from the repository around that folder', () => {
+  const repository = clone();
+  mkdirSync(join(repository, '.git'));
+  mkdirSync(join(repository, 'sub'));
+  expect(ownPath(`${join(repository, 'bin')}:/usr/bin`, join(repository, 'sub'))).toBe('/usr/bin');
+});
+
 test('a home is no clone: what the person has installed there is found from it, too', () => {
   expect(ownPath(homedir(), homedir())).toBe(homedir());
   expect(ownPath('/usr/bin', '/')).toBe('/usr/bin');

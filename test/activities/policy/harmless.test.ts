@@ -40,6 +40,10 @@ test.each([
   "sed -n '$p' a.txt",
   'echo hello world',
   "printf '%s\\n' a",
+  "printf '%5d-%%n %s\\n' 3 name",
+  // Names that no file can have are patterns.
+  `rg -n '${'a|'.repeat(200)}' .`,
+  'cat a.txt/x',
   'date +%s',
   'stat -c %s a.txt',
   'sort -n a.txt | uniq -c',
@@ -68,6 +72,11 @@ test.each([
   'env ls',
   'xargs rm',
   'ls | xargs rm',
+  // A shell's own printf sets variables, and runs what stands in their index.
+  "printf -v 'x[$(touch pwned)]' a",
+  'printf -v PATH %s ./bin && ls',
+  'printf abc%n PATH && ls',
+  "printf '%-2ln' PATH",
   'ls | sh',
   'X=1 ls',
   'LD_PRELOAD=./x.so ls',
@@ -298,6 +307,28 @@ test.each([
   expect(judgeCommand('git status', repo).harmless).toBe(false);
   mkdirSync(join(repo, 'sub'));
   expect(judgeCommand('git log', join(repo, 'sub')).harmless).toBe(false);
+});
+
+test('settings that ordinary clones have do not keep git from being harmless', () => {
+  const repo = repository();
+  const settings = [
+    '[core]\n\trepositoryformatversion = 0\n\tbare = false',
+    '[remote "origin"]\n\turl = https://example.org/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*',
+    '[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main',
+    '[user]\n\tname = me',
+    '[lfs]\n\trepositoryformatversion = 0\n[lfs "https://example.org/x/info/lfs"]\n\taccess = basic',
+    '[credential]\n\thelper = store\n[credential "https://example.org"]\n\tusername = me',
+    '[http "https://example.org/"]\n\textraheader = AUTHORIZATION: basic x',
+    '[url "git@example.org:"]\n\tinsteadOf = https://example.org/',
+    '[gitflow "branch"]\n\tmaster = main',
+    '[difftool "x"]\n\tcmd = touch pwned\n[mergetool]\n\tkeepBackup = false',
+    '[svn-remote "svn"]\n\turl = https://example.org\n[i18n]\n\tcommitEncoding = utf-8',
+  ].join('\n');
+  writeFileSync(join(repo, '.git', 'config'), `${settings}\n`);
+  const judged = judgeCommand('git status && git diff', repo);
+  expect(judged).toMatchObject({ harmless: true });
+  execFileSync('/bin/sh', ['-c', judged.harmless ? judged.script : 'exit 1'], { cwd: repo, stdio: 'ignore' });
+  expect(readdirSync(repo)).not.toContain('pwned');
 });
 
 /** What anybody can commit: a folder that git takes for a repository. */

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { linksOn } from '../../../activities/sandbox/links-on.ts';
+import { fillableFolders } from '../../../activities/sandbox/outside-path.ts';
 import { PIPES_PREFIX } from '../../../activities/sandbox/pipes-folder.ts';
 import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { watchdog } from '../../../activities/sandbox/watchdog.ts';
@@ -101,6 +102,42 @@ describe.skipIf(!state.works)('in steps', () => {
     expect(readdirSync(top).toSorted()).toEqual(['x', 'y']);
   });
 
+  test('a repository that is made in the working directory takes no protection away from the one around it', async () => {
+    const repository = join(top, 'r');
+    const folder = join(repository, 'sub');
+    mkdirSync(join(repository, '.git', 'hooks'), { recursive: true });
+    mkdirSync(folder);
+    await run('mkdir .git && touch .git/made', { folder });
+    expect(existsSync(join(folder, '.git', 'made'))).toBe(true);
+    const step =
+      'echo x > ../.git/hooks/post-commit; mkdir -p ../.claude/agents; mv ../.git ../.git2 && mkdir ../.git; true';
+    await run(step, { folder });
+    expect(existsSync(join(repository, '.git', 'hooks', 'post-commit'))).toBe(false);
+    expect(readdirSync(repository).toSorted()).toEqual(['.git', 'sub']);
+    expect(fillableFolders(folder)).toContain(repository);
+  });
+
+  test('a protected link whose way is led out of the folder has nothing made outside', async () => {
+    const folder = join(outside, 'work');
+    mkdirSync(folder);
+    symlinkSync(join(outside, 'state'), join(folder, 'x'));
+    mkdirSync(join(outside, 'state'));
+    symlinkSync('x/agents', join(folder, '.claude'));
+    await run('rm x', { folder });
+    expect(readdirSync(join(outside, 'state'))).toEqual([]);
+  });
+
+  test('a working directory with a name like the folders of others is not hidden from its commands', async () => {
+    const folder = mkdtempSync('/tmp/ssh-cadre-');
+    try {
+      writeFileSync(join(folder, 'old'), '');
+      expect(await run('ls; echo x > new', { folder })).toContain('old');
+      expect(existsSync(join(folder, 'new'))).toBe(true);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   test('nothing is run where a working directory has become a link all the same', async () => {
     mkdirSync(join(outside, 'work'));
     symlinkSync(join(outside, 'work'), join(top, 'link'));
@@ -130,6 +167,11 @@ describe.skipIf(!state.works)('in steps', () => {
       rmSync(instead, { recursive: true, force: true });
     }
   });
+});
+
+test('what cannot be looked at is no link', () => {
+  expect(linksOn(join(outside, 'a'.repeat(300), 'x'))).toEqual([]);
+  expect(linksOn(join(outside, 'precious', 'x'))).toEqual([]);
 });
 
 test('the links on a path are told by where they lie, in the order in which they are followed', () => {

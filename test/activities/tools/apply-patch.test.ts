@@ -373,3 +373,14 @@ test('an interrupted patch says what has become of it', async () => {
   });
   expect(names()).toEqual([]);
 });
+
+test('the description says with what a hunk begins', () => {
+  for (const word of [
+    'begins with @@',
+    '*** Begin Patch',
+    '*** Add File: ',
+    '*** Update File: ',
+    '*** Delete File: ',
+  ])
+    expect(applyPatch.description).toContain(word);
+});
