@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -34,9 +34,18 @@ const pids = (): number[] =>
   noted()
     .flatMap((line) => line.match(/^started (\d+)$/)?.[1] ?? [])
     .map(Number);
-/** As the system sees it, before the worker hears of it: what is only waiting to be buried runs no longer. */
-const isRunning = (pid: number): boolean =>
-  existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+/**
+ * As the system sees it, before the worker hears of it: what is only waiting to be buried runs no longer. Its first
+ * thread may do so while others still end, and with them what it had open.
+ */
+const isRunning = (pid: number): boolean => {
+  try {
+    const isBuried = /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return !isBuried || readdirSync(`/proc/${pid}/task`).length > 1;
+  } catch {
+    return false;
+  }
+};
 const run = (tool: Tool, args: unknown = {}, options: Parameters<typeof contextIn>[1] = {}) =>
   tool.run(args, contextIn(folder, options));
 const names = async (served: Served) => (await served.offered()).map(({ name }) => name);
