@@ -18,9 +18,9 @@ export function applyHunks(text: string, hunks: readonly Hunk[], path: string): 
   const edits: Edit[] = [];
   let before: Placed | undefined;
   for (const [index, hunk] of hunks.entries()) {
-    const found = place(lines, hunk, before, taken);
+    const [meant, found] = placeAsMeant(lines, hunk, before, taken);
     if (!('edits' in found)) {
-      throw misplaced(hunk, { path, number: index + 1, of: hunks.length, lines, ...found });
+      throw misplaced(meant, { path, number: index + 1, of: hunks.length, lines, ...found });
     }
     taken.take(found, index + 1);
     for (const edit of found.edits) edits.push(edit);
@@ -33,6 +33,24 @@ export function applyHunks(text: string, hunks: readonly Hunk[], path: string): 
     copied = to;
   }
   return joinText({ lines: [...parts, lines.slice(copied)].flat(), ...form });
+}
+
+/** Its last empty lines count where they fit, all or but for one; else they only part it from what follows. */
+function placeAsMeant(
+  lines: readonly string[],
+  hunk: Hunk,
+  before: Placed | undefined,
+  taken: TakenLines,
+): [Hunk, ReturnType<typeof place>] {
+  const blanks = Math.min(hunk.blanksBelow, hunk.lines.length - 1);
+  let meant = hunk;
+  let found = place(lines, hunk, before, taken);
+  for (const left of new Set([Math.min(1, blanks), blanks])) {
+    if ('edits' in found || left === 0) break;
+    meant = { ...hunk, lines: hunk.lines.slice(0, -left) };
+    found = place(lines, meant, before, taken);
+  }
+  return [meant, found];
 }
 
 /**

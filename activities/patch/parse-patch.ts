@@ -12,6 +12,8 @@ export interface Hunk {
   /** Lines above it, each below the one before, that say where to look: `@@ class Parser`. */
   anchors: string[];
   lines: HunkLine[];
+  /** How many of the last lines are empty without the blank of a kept line: they may only part it from what follows. */
+  blanksBelow: number;
   /** It stands at the end of the file. */
   atEnd: boolean;
   /** Of the patch, counted from 1: where it begins. */
@@ -43,7 +45,11 @@ export function parsePatch(text: string): FileChange[] {
   const changes: FileChange[] = [];
   lines.refuseNul();
   lines.expect(BEGIN);
-  while (!lines.takes(END)) changes.push(fileChange(lines));
+  lines.skipBlanks();
+  while (!lines.takes(END)) {
+    changes.push(fileChange(lines));
+    lines.skipBlanks();
+  }
   if (lines.peek() !== undefined) throw lines.problem(`nothing may follow ${END}`);
   if (changes.length === 0) throw lines.problem('the patch changes no file');
   return changes;
@@ -67,6 +73,7 @@ function contentOf(lines: PatchLines): string[] {
     content.push(line.slice(1));
     lines.next();
   }
+  lines.skipBlanks();
   const after = lines.peek();
   if (after !== undefined && !after.startsWith('*** ')) {
     throw lines.problem(`every line of a new file begins with +, found ${quoted(after)}`);
@@ -75,20 +82,26 @@ function contentOf(lines: PatchLines): string[] {
 }
 
 function update(lines: PatchLines, path: string): FileChange {
+  lines.skipBlanks();
   const moveTo = lines.path(MOVE);
   const hunks: Hunk[] = [];
-  while (!endsFile(lines.peek())) hunks.push(hunk(lines));
+  lines.skipBlanks();
+  while (!endsFile(lines.peek())) {
+    hunks.push(hunk(lines));
+    lines.skipBlanks();
+  }
   if (hunks.length === 0 && moveTo === undefined)
     throw lines.problem(`the update of ${path} changes nothing`);
   return { kind: 'update', path, ...(moveTo === undefined ? {} : { moveTo }), hunks };
 }
 
 function hunk(lines: PatchLines): Hunk {
-  const found: Hunk = { anchors: [], lines: [], atEnd: false, line: lines.number };
+  const found: Hunk = { anchors: [], lines: [], blanksBelow: 0, atEnd: false, line: lines.number };
   for (let line = lines.peek(); line?.startsWith(ANCHOR); line = lines.peek()) {
     const anchor = anchorOf(line);
     if (anchor !== '') found.anchors.push(anchor);
     lines.next();
+    lines.skipBlanks();
   }
   for (let line = lines.peek(); line !== undefined; line = lines.peek()) {
     if (line.startsWith(ANCHOR) || endsFile(line)) break;
@@ -98,6 +111,7 @@ function hunk(lines: PatchLines): Hunk {
       break;
     }
     found.lines.push(hunkLine(line, lines));
+    found.blanksBelow = line === '' ? found.blanksBelow + 1 : 0;
   }
   if (found.lines.length === 0) throw lines.problem('a hunk has no lines');
   return found;
@@ -118,12 +132,17 @@ function hunkLine(line: string, lines: PatchLines): HunkLine {
       return { kind: 'remove', text };
     case '+':
       return { kind: 'add', text };
-    // An empty line whose blank in front was lost on the way.
+    // An empty line whose blank in front was lost on the way; or, at the end, none of the file.
     case undefined:
       return { kind: 'keep', text: '' };
     default:
       throw lines.problem(`a line of a hunk begins with a blank, + or -, found ${quoted(line)}`, -1);
   }
+}
+
+/** No line of a file can look like it. */
+function isMark(line: string | undefined): boolean {
+  return endsFile(line) || line?.startsWith(ANCHOR) === true || line?.startsWith(MOVE) === true;
 }
 
 function endsFile(line: string | undefined): boolean {
@@ -157,6 +176,13 @@ class PatchLines {
 
   next(): void {
     this.#at++;
+  }
+
+  /** Empty lines in front of a mark, which belong to nothing. */
+  skipBlanks(): void {
+    let at = this.#at;
+    while (this.#lines[at] === '') at++;
+    if (isMark(this.#lines[at])) this.#at = at;
   }
 
   takes(mark: string): boolean {

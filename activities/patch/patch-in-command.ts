@@ -1,3 +1,4 @@
+import { CadreError } from '../../protocol/index.ts';
 import { parseCommand, type SimpleCommand } from '../policy/command-words.ts';
 
 /** A patch that a command would apply, and the folder that its paths start from: none is where the command runs. */
@@ -16,6 +17,8 @@ const NAMED = /(?:^|[\s;&|(`'"/])(?:apply_patch|applypatch)(?=[\s'"]|$)/;
 /**
  * The patch in a command that does nothing but apply one, as models write it where they are used to a program of that
  * name: with a here-document or as its argument, through a shell, behind `cd`. Undefined for any other command.
+ *
+ * @throws CadreError `invalid_arguments` for a here-document in which a shell would put something else
  */
 export function patchInCommand(command: string | readonly string[]): CommandPatch | undefined {
   if (typeof command !== 'string') return inWords(command);
@@ -45,7 +48,7 @@ function inCommands(commands: readonly SimpleCommand[]): CommandPatch | undefine
 }
 
 function inHeredoc(line: string): CommandPatch | undefined {
-  const [, before, tabs, , mark, behind, rest = ''] = HEREDOC.exec(line) ?? [];
+  const [, before, tabs, quote, mark, behind, rest = ''] = HEREDOC.exec(line) ?? [];
   if (before === undefined) return undefined;
   const lines = (tabs === '-' ? rest.replace(/^\t+/gm, '') : rest).split('\n');
   // What follows the first line that ends it are other commands.
@@ -57,7 +60,22 @@ function inHeredoc(line: string): CommandPatch | undefined {
   const isPatch =
     behind === '' ? PROGRAMS.includes(word ?? '') : word === 'cat' && PROGRAMS.includes(program ?? '');
   if (folders === undefined || !isPatch) return undefined;
-  return inFolder({ input: lines.slice(0, -1).join('\n') }, folders);
+  const text = lines.slice(0, -1).join('\n');
+  return inFolder({ input: quote === '' ? unescaped(text) : text }, folders);
+}
+
+/** What a shell reads where the mark has no quotes. What it would expand is in no patch on purpose. */
+function unescaped(text: string): string {
+  return text.replace(/\\([\\$`\n])|`|\$[\w@*#?$!({[-]/g, (found, escaped?: string) => {
+    if (escaped !== undefined && escaped !== '\n') return escaped;
+    throw new CadreError(
+      'invalid_arguments',
+      `A shell would put something else for ${JSON.stringify(found)} in this here-document.`,
+      {
+        hint: "Nothing was changed. Put the word behind << in quotes, as in apply_patch <<'EOF', or call the tool apply_patch.",
+      },
+    );
+  });
 }
 
 function commandsOf(line: string): readonly SimpleCommand[] {

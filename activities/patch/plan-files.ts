@@ -41,7 +41,10 @@ export async function planFiles(
   const files = new Map<string, Known>();
   const summary: string[] = [];
   const find = async (path: string): Promise<[string, Known]> => {
-    const real = await realPath(resolve(path));
+    const link = await linkAt(resolve(path));
+    // One that a change before has taken away leads nowhere any more.
+    const isGone = link !== undefined && files.has(link.path);
+    const real = isGone ? link.path : await realPath(resolve(path));
     const known = files.get(real) ?? (await look(real, path));
     files.set(real, known);
     return [real, known];
@@ -50,8 +53,7 @@ export async function planFiles(
     signal.throwIfAborted();
     if (change.kind === 'delete') {
       const link = await linkAt(resolve(change.path));
-      if (link !== undefined) {
-        if (files.has(link.path)) throw missing(change.path);
+      if (link !== undefined && !files.has(link.path)) {
         files.set(link.path, { before: link.stats, content: undefined });
         summary.push(`D ${shownName(change.path)}`);
         continue;
@@ -83,6 +85,9 @@ export async function planFiles(
           break;
         }
         const [target, there] = await find(change.moveTo);
+        const link = await linkAt(resolve(change.path));
+        const isInPlace = link?.path === (await linkAt(resolve(change.moveTo)))?.path;
+        if (link !== undefined && link.path !== real && !isInPlace) throw isLink(change.path, real);
         if (target !== real && there.content !== undefined) throw taken(change.moveTo);
         files.set(real, { before: known.before, content: undefined });
         const mode = known.mode ?? known.before?.mode;
@@ -174,6 +179,13 @@ function textOf(bytes: Buffer, path: string): string {
 function missing(path: string): CadreError {
   return new CadreError('tool_failed', `${shownName(path)} does not exist.`, {
     hint: 'Nothing was changed, in no file. A new file needs *** Add File.',
+  });
+}
+
+/** Whether it goes itself, or what it leads to, only the model knows. */
+function isLink(path: string, real: string): CadreError {
+  return new CadreError('tool_failed', `${shownName(path)} is a link, and only files can be moved.`, {
+    hint: `Nothing was changed, in no file. Move ${shownName(real)}, which it leads to, or use a command.`,
   });
 }
 

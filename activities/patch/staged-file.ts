@@ -54,7 +54,8 @@ export class StagedFile {
       try {
         // Root edits for others, whose file it stays; a new owner takes bits of the mode away.
         if (before !== undefined && process.getuid?.() === 0) await file.chown(before.uid, before.gid);
-        const bits = mode ?? before?.mode;
+        // A link has all bits, which say nothing.
+        const bits = mode ?? (before?.isSymbolicLink() === true ? undefined : before?.mode);
         if (bits !== undefined) await file.chmod(bits & 0o7777);
         await file.writeFile(content);
         await file.sync();

@@ -63,6 +63,32 @@ describe('what models get wrong is overlooked, and what they keep stays as it is
   });
 });
 
+describe('empty lines that part hunks and files', () => {
+  test.each([
+    ['in front of the end', ['@@', '-x', '+y', ''], 'y\nb\n'],
+    ['several', ['@@', '-x', '+y', '', '', ''], 'y\nb\n'],
+    ['in front of the next hunk', ['@@', '-x', '+y', '', '@@', '-b', '+c', ''], 'y\nc\n'],
+    ['in front of the next file', ['@@', '-x', '+y', '', '*** Delete File: g'], 'y\nb\n'],
+    ['above *** End of File', ['@@', '-b', '+c', '', '*** End of File'], 'x\nc\n'],
+    ['below *** End of File', ['@@', '-b', '+c', '*** End of File', '', '@@', '-x'], 'c\n'],
+    ['in front of the first hunk', ['', '@@', '-x', '+y'], 'y\nb\n'],
+    ['below an anchor with new lines', ['@@ x', '+y', ''], 'x\ny\nb\n'],
+  ])('%s are none of the file', (_, lines, expected) => {
+    expect(apply('x\nb\n', ...lines)).toBe(expected);
+  });
+
+  test('count where the file has them, also with one that is none of it', () => {
+    const text = 'x\nb\nx\n\nc\n';
+    expect(apply(text, '@@', '-x', '+y', '')).toBe('x\nb\ny\n\nc\n');
+    expect(apply(text, '@@', '-x', '+y', '', '', '@@', '-c')).toBe('x\nb\ny\n\n');
+    expect(() => apply('x\nb\n', '@@', '-x', '+y', ' ')).toThrow(/there is no line ""/);
+  });
+
+  test('a hunk that does not fit without them either is told by its other lines', () => {
+    expect(() => apply('x\nb\n', '@@', '-gone', '')).toThrow(/there is no line "gone"/);
+  });
+});
+
 describe('the form of the file stays', () => {
   test.each([
     ['CRLF', 'a\r\nold\r\nb\r\n', 'a\r\nnew\r\nmore\r\nb\r\n'],
@@ -159,6 +185,8 @@ describe('hunks in any order', () => {
     lines: fc.array(change, { maxLength: 8 }),
     appended: fc.nat(2),
     order: fc.array(fc.nat(), { minLength: 30, maxLength: 30 }),
+    /** Below each hunk. */
+    empty: fc.constantFrom([], [''], ['', '', '']),
   });
 
   /** Below a line, above one, or at the end; undefined where that line is not kept. */
@@ -171,7 +199,7 @@ describe('hunks in any order', () => {
   test('give what stands for each line, and between them', () => {
     let refusals = 0;
     fc.assert(
-      fc.property(changes, ({ lines, appended, order }) => {
+      fc.property(changes, ({ lines, appended, order, empty }) => {
         const gone = (at: number) => lines[at]?.isGone === true;
         const inPiece = (at: number) => gone(at) && gone(at - 1) && lines[at]?.joined === true;
         const hunks: { lines: string[]; at?: number; text?: string }[] = [];
@@ -198,7 +226,7 @@ describe('hunks in any order', () => {
           .sort((a, b) => a.place - b.place)
           .map(({ hunk }) => hunk);
         const text = lines.map((_, at) => `${at}.\n`).join('');
-        const result = () => apply(text, ...sent.flatMap((hunk) => hunk.lines));
+        const result = () => apply(text, ...sent.flatMap((hunk) => [...hunk.lines, ...empty]));
         if (sent.some(({ at }) => at !== undefined && inPiece(at))) {
           refusals++;
           expect(result).toThrow(/are about the same lines/);

@@ -41,10 +41,11 @@ test('files are added, deleted, updated and moved, in the order of the patch', (
             { kind: 'remove', text: 'gone' },
             { kind: 'add', text: 'come' },
           ],
+          blanksBelow: 0,
           atEnd: false,
           line: 7,
         },
-        { anchors: [], lines: [{ kind: 'add', text: 'last' }], atEnd: true, line: 12 },
+        { anchors: [], lines: [{ kind: 'add', text: 'last' }], blanksBelow: 0, atEnd: true, line: 12 },
       ],
     },
   ]);
@@ -68,6 +69,22 @@ test('an empty line in a hunk is a kept one, and line numbers of unified diffs d
   });
 });
 
+test('empty lines in front of a mark belong to nothing', () => {
+  const lines = [
+    ['', '*** Add File: a', '+x'],
+    ['', '', '*** Delete File: b'],
+    ['', '*** Update File: c', '', '*** Move to: d', '', '@@ one', '', '@@ two', '-x', '*** End of File'],
+    ['', '@@', '+y', '*** End of File'],
+    [''],
+  ].flat();
+  const changes = parsePatch(patch(...lines));
+  expect(changes).toMatchObject([
+    { kind: 'add', path: 'a', lines: ['x'] },
+    { kind: 'delete', path: 'b' },
+    { kind: 'update', path: 'c', moveTo: 'd', hunks: [{ anchors: ['one', 'two'], line: 13 }, { line: 19 }] },
+  ]);
+});
+
 test.each([
   ['', /line 1: a patch begins with \*\*\* Begin Patch/],
   ['--- a/x\n+++ b/x', /line 1: .*found "--- a\/x"/],
@@ -76,6 +93,7 @@ test.each([
   [patch('*** Rename File: a'), /line 2: expected .*found "\*\*\* Rename File: a"/],
   [patch('*** Add File:'), /line 2: .* names no file/],
   [patch('*** Add File: a\0b'), /NUL byte/],
+  [patch('*** Add File: a', '+x', '', '+y'), /line 4: every line of a new file begins with \+, found ""/],
   [patch('*** Add File: a', 'x'), /line 3: every line of a new file begins with \+/],
   [patch('*** Update File: a'), /update of a changes nothing/],
   [patch('*** Update File: a', '@@'), /a hunk has no lines/],

@@ -3,6 +3,7 @@ import {
   chmodSync,
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -338,6 +339,48 @@ test('to delete a link takes the link away, not what it leads to', async () => {
   expect(await run(['*** Delete File: link'])).toBe('Applied:\nD link');
   expect(names()).toEqual([]);
   expect(readFileSync(join(outside, 'kept'), 'utf8')).toBe('kept');
+});
+
+describe('a link that is taken away', () => {
+  const DELETED = '*** Delete File: link';
+  beforeEach(() => {
+    writeFileSync(join(outside, 'kept'), 'old\n');
+    symlinkSync(join(outside, 'kept'), join(folder, 'link'));
+  });
+  const isFile = (path: string) => lstatSync(join(folder, path)).isFile();
+
+  test.each<[string, string[]]>([
+    ['a new file', ['*** Add File: link', '+new']],
+    ['a new file that is changed again', ['*** Add File: link', '+old', ...update('link')]],
+    ['a file that is moved', ['*** Update File: a', '*** Move to: link', '@@', '-old', '+new']],
+  ])('leaves its name to %s', async (_, change) => {
+    put('a', 'old\n');
+    chmodSync(join(folder, 'a'), 0o644);
+    await run([DELETED, ...change]);
+    expect([isFile('link'), got('link')]).toEqual([true, 'new\n']);
+    // As of any new file, not of the link.
+    expect(statSync(join(folder, 'link')).mode & 0o111).toBe(0);
+    expect(readFileSync(join(outside, 'kept'), 'utf8')).toBe('old\n');
+  });
+
+  test('is gone with what came in its place', async () => {
+    await run([DELETED, '*** Add File: link', '+new', DELETED]);
+    expect(names()).toEqual([]);
+    expect(names(outside)).toEqual(['kept']);
+  });
+
+  test('is not moved without a word: neither it nor what it leads to', async () => {
+    put('a', 'old\n');
+    symlinkSync('a', join(folder, 'inside'));
+    const moved = (to: string) => ['*** Update File: inside', `*** Move to: ${to}`, '@@', '-old', '+new'];
+    const error = await refused(moved('b'));
+    expect(error.message).toBe('inside is a link, and only files can be moved.');
+    expect(error.hint).toContain(`Move ${join(folder, 'a')}`);
+    expect([names(), got('a')]).toEqual([['a', 'inside', 'link'], 'old\n']);
+    // Nothing moves.
+    await run(moved('./inside'));
+    expect([isFile('inside'), got('a')]).toEqual([false, 'new\n']);
+  });
 });
 
 test('a protected name is one in any letters: some file systems take them for the same', async () => {
