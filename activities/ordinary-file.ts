@@ -2,7 +2,9 @@ import {
   closeSync,
   constants,
   fstatSync,
+  lstatSync,
   openSync,
+  readlinkSync,
   readSync,
   realpathSync,
   type Stats,
@@ -60,8 +62,8 @@ export function readOrdinaryFile(path: string, most = TEXT_BYTES_MAX): { bytes: 
 /** The path may lead elsewhere by now: only what was opened counts. */
 function readOpened(file: number, path: string, most: number): { bytes: Buffer; real: string } {
   isEmpty(fstatSync(file), most);
-  const opened = process.platform === 'linux' ? `/proc/self/fd/${file}` : path;
-  const real = realpathSync(opened);
+  const real = placeOfOpened(file, path);
+  const opened = process.platform === 'linux' ? openedName(file) : path;
   if (isSpecialPlace(real) || isKernelsOwn(statfsSync(opened).type)) throw new UnfitFile(NOT_ORDINARY);
   const chunks: Buffer[] = [];
   // Whatever its size was said to be.
@@ -72,6 +74,43 @@ function readOpened(file: number, path: string, most: number): { bytes: Buffer; 
     chunks.push(chunk.subarray(0, read));
     left -= read;
     if (left <= 0) throw tooLarge(most);
+  }
+}
+
+/** The kernel's name of an open file, which no one can change. */
+export function openedName(file: number): string {
+  return `/proc/self/fd/${file}`;
+}
+
+/**
+ * Where an open file lies, links resolved, or where it lay: it may have been replaced or removed since, which is no
+ * reason to take it for missing. What the kernel says is not looked up again, as names on the way may have changed, too.
+ *
+ * @param file its descriptor
+ * @throws UnfitFile, never with a code, where that cannot be told
+ */
+export function placeOfOpened(file: number, path: string): string {
+  if (process.platform !== 'linux') return realpathSync(path);
+  let place: string;
+  try {
+    place = readlinkSync(openedName(file));
+  } catch (error) {
+    throw new UnfitFile(`cannot be read: the kernel does not say where it lies (${error})`);
+  }
+  return place.endsWith(REMOVED) && !isNameOf(file, place) ? place.slice(0, -REMOVED.length) : place;
+}
+
+/** What Linux puts behind the name of an open file that is no longer there. */
+const REMOVED = ' (deleted)';
+
+/** A file may have such a name of its own. */
+function isNameOf(file: number, path: string): boolean {
+  const opened = fstatSync(file, { bigint: true });
+  try {
+    const named = lstatSync(path, { bigint: true });
+    return named.ino === opened.ino && named.dev === opened.dev;
+  } catch {
+    return false;
   }
 }
 

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath, stat, statfs } from 'node:fs/promises';
 import { CadreError } from '../../protocol/index.ts';
-import { isKernelsOwn, isSpecialPlace } from '../ordinary-file.ts';
+import { isKernelsOwn, isSpecialPlace, openedName, placeOfOpened, UnfitFile } from '../ordinary-file.ts';
 import { systemReason } from '../system-reason.ts';
 import { shownName } from './path-argument.ts';
 
@@ -29,8 +29,10 @@ export async function openOrdinaryFile(
     }
     if (!stats.isFile()) throw special(path);
     // Again with what was really opened: the path may lead elsewhere by now.
-    const opened = process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path;
-    return { file, stats, real: await refuseSpecial(path, opened) };
+    const real = placeOf(file, path);
+    const opened = process.platform === 'linux' ? openedName(file.fd) : path;
+    if (isSpecialPlace(real) || (await isOfKernel(opened))) throw special(path);
+    return { file, stats, real };
   } catch (error) {
     await file.close();
     throw error;
@@ -54,16 +56,26 @@ export async function ordinaryPath(path: string): Promise<{ real: string; stats:
   return { real, stats };
 }
 
-/**
- * @param opened another name of the same thing that no one can change meanwhile
- * @returns the path with its links resolved
- */
-async function refuseSpecial(path: string, opened = path): Promise<string> {
-  const real = await realpath(opened).catch(() => path);
-  if (isSpecialPlace(real)) throw special(path);
-  const system = await statfs(opened).catch(() => undefined);
-  if (system !== undefined && isKernelsOwn(system.type)) throw special(path);
-  return real;
+async function refuseSpecial(path: string): Promise<void> {
+  // What is not there is told of when it is opened.
+  const real = await realpath(path).catch(() => path);
+  if (isSpecialPlace(real) || (await isOfKernel(path))) throw special(path);
+}
+
+async function isOfKernel(path: string): Promise<boolean> {
+  const system = await statfs(path).catch(() => undefined);
+  return system !== undefined && isKernelsOwn(system.type);
+}
+
+/** Others decide by it whose file it is: where it cannot be told, nothing is read. */
+function placeOf(file: FileHandle, path: string): string {
+  try {
+    return placeOfOpened(file.fd, path);
+  } catch (error) {
+    if (error instanceof UnfitFile)
+      throw new CadreError('tool_failed', `${shownName(path)} ${error.message}.`);
+    throw unreadable(path, error);
+  }
 }
 
 function special(path: string): CadreError {

@@ -13,6 +13,7 @@ import { report } from '../follow/report.ts';
 import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
+import { OPENED_BY_SHELL } from '../opened-by-shell.ts';
 import { checkedSchema } from '../output-schema.ts';
 import { readText } from '../read-text.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
@@ -155,9 +156,6 @@ async function readSchema(path: string): Promise<Record<string, unknown>> {
   }
   return checkedSchema(schema, `--output-schema ${path}`);
 }
-
-/** What the shell has opened for this command, as `<(…)` does, is a pipe that somebody writes to. */
-const OPENED_BY_SHELL = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;
 
 function schemaText(path: string): string {
   if (OPENED_BY_SHELL.test(path)) return readFileSync(path, 'utf8');

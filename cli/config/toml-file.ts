@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { parse, TomlError } from 'smol-toml';
 import { CadreError } from '../../protocol/errors.ts';
-import { readOrdinaryFile, UnfitFile } from '../../worker/ordinary-file.ts';
+import { UnfitFile } from '../../worker/ordinary-file.ts';
+import { readFileOrOpened } from '../opened-by-shell.ts';
 import { type KeyPath, leaves, type Table } from './key-path.ts';
 
 export interface TomlFile {
@@ -20,7 +21,7 @@ export interface TomlFile {
 export function readTomlFile(path: string): TomlFile | undefined {
   let bytes: Buffer;
   try {
-    bytes = readOrdinaryFile(path).bytes;
+    bytes = readFileOrOpened(path);
   } catch (error) {
     if (!(error instanceof UnfitFile)) throw error;
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;

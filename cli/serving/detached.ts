@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { environmentWithoutOpened } from '../opened-by-shell.ts';
 
 const MAIN = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url),
@@ -21,6 +22,7 @@ export function startDetached(
   try {
     const child = spawn(process.execPath, [...process.execArgv, MAIN, ...args, '--color', 'never'], {
       ...(cwd === undefined ? {} : { cwd }),
+      env: environmentWithoutOpened(process.env),
       detached: true,
       stdio: ['ignore', output, output],
     });

@@ -1,7 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { readOrdinaryFile } from '../../activities/ordinary-file.ts';
 import { protectedNow } from '../../activities/sandbox/protected-paths.ts';
 import { readTrusted } from '../../activities/trust/trusted-folders.ts';
@@ -35,7 +44,7 @@ test.skipIf(!onLinux).each(Object.entries(UNFIT))(
     };
     expect(() => readOrdinaryFile(at('file'))).toThrow(/^(is|cannot be read)/);
     const config = at('config.toml');
-    expect(() => readTomlFile(config)).toThrow(`${config}: `);
+    expect(readTomlFile(config)?.broken?.message).toContain(`${config}: `);
     at('trusted.json');
     expect(readTrusted(folder).problem).toContain('trusted.json is broken');
     at('rules.json');
@@ -57,4 +66,28 @@ test('a regular file is read whole, also by a link and up to the last byte of wh
   expect(readOrdinaryFile(join(folder, 'empty')).bytes).toHaveLength(0);
   expect(readOrdinaryFile('/dev/null').bytes).toHaveLength(0);
   expect(() => readOrdinaryFile(join(folder, 'none'))).toThrow('does not exist');
+});
+
+/** As a reader has a file open while another one takes its place. */
+function replacedWhileOpen(path: string, by: string): string {
+  const file = openSync(path, 'r');
+  onTestFinished(() => closeSync(file));
+  writeFileSync(`${path}.new`, by);
+  renameSync(`${path}.new`, path);
+  return `/proc/self/fd/${file}`;
+}
+
+test.skipIf(!onLinux)('a file that is replaced while it is read is there all the same', () => {
+  const folder = realpathSync(folderWith({ 'config.toml': 'a = 1\n' }));
+  const opened = replacedWhileOpen(join(folder, 'config.toml'), 'a = 2\n');
+  expect(readOrdinaryFile(opened)).toEqual({
+    bytes: Buffer.from('a = 1\n'),
+    real: join(folder, 'config.toml'),
+  });
+  expect(readTomlFile(opened)?.values).toEqual({ a: 1 });
+});
+
+test.skipIf(!onLinux)('a name that only looks like that of a removed file is the name of the file', () => {
+  const folder = realpathSync(folderWith({ 'a (deleted)': 'text' }));
+  expect(readOrdinaryFile(join(folder, 'a (deleted)')).real).toBe(join(folder, 'a (deleted)'));
 });
