@@ -29,7 +29,7 @@ const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 const MOST_PAGES = 100;
 const MOST_TOOLS = 2_000;
 const FAREWELL_MS = 1_000;
-/** How soon a server answers a ping that still answers anything. */
+/** How soon a server answers a small question that still answers anything. */
 const PING_MS = 5_000;
 /** Longer than anybody waits for it. */
 const FOR_EVER = 2_147_483_647;
@@ -198,7 +198,7 @@ export class Connection {
     }
   }
 
-  /** Waits for the answer to a ping where one is under way, but not for as long as a busy server may take. */
+  /** Waits for a sign of life where a check is under way, but not for as long as a busy server may take. */
   async checked(): Promise<void> {
     if (this.#checking !== undefined)
       await Promise.race([this.#checking, sleep(2 * PING_MS, undefined, { ref: false })]);
@@ -211,9 +211,12 @@ export class Connection {
   }
 
   #check(): Promise<void> {
-    this.#checking ??= this.#pinged().finally(() => {
-      this.#checking = undefined;
-    });
+    // That it could not be asked says nothing of the server; and nobody waits for some of the checks.
+    this.#checking ??= this.#pinged()
+      .catch(() => {})
+      .finally(() => {
+        this.#checking = undefined;
+      });
     return this.#checking;
   }
 
@@ -223,14 +226,17 @@ export class Connection {
    */
   async #pinged(): Promise<void> {
     const over = new AbortController();
+    // Since 2026-07-28 there is no ping.
+    const isModern = this.#client.getProtocolEra() === 'modern';
+    const [method, asked] = isModern ? ['tools/list', 'a list of its tools'] : ['ping', 'a ping'];
     const answered = this.#client
-      .request({ method: 'ping' }, z.unknown(), { timeout: FOR_EVER, signal: over.signal })
+      .request({ method }, z.unknown(), { timeout: FOR_EVER, signal: over.signal })
       .then(
         () => undefined,
         (error) => (isAnswer(error) ? undefined : this.#explained(error).message),
       );
     const others = Promise.allSettled([...this.#calls]);
-    const silent = `it answered nothing any more, not even a ping within ${PING_MS / 1_000} s`;
+    const silent = `it answered nothing any more, not even ${asked} within ${PING_MS / 1_000} s`;
     const patience = Promise.all([others, sleep(PING_MS, undefined, { ref: false })]).then(() => silent);
     const problem = await Promise.race([answered, patience]);
     over.abort();

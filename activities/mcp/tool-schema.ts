@@ -35,8 +35,10 @@ export function fittedSchema(given: unknown): FittedSchema {
   const bytes = Buffer.byteLength(JSON.stringify(given));
   if (bytes > MOST_BYTES) throw new Error(`it has ${bytes} bytes; ${MOST_BYTES} at most`);
   if (given.type !== undefined && given.type !== 'object') throw new Error('its type is not "object"');
-  const references = new Set<string>();
-  const { $schema: _, ...whole } = fitted(given, '', 0, references);
+  const seen: Seen = { referring: [], anchors: new Map() };
+  const root = fitted(given, '', 0, seen);
+  for (const { schema } of seen.referring) schema.$ref = pointerOf(schema.$ref, given.$id, seen.anchors);
+  const { $schema: _, ...whole } = root;
   const taken: Json = {};
   for (const key of NOT_AT_TOP) {
     if (!(key in whole)) continue;
@@ -44,12 +46,25 @@ export function fittedSchema(given: unknown): FittedSchema {
     delete whole[key];
   }
   const schema = { ...whole, type: 'object', properties: whole.properties ?? {} };
-  for (const reference of references) checkReference(reference, schema);
+  for (const { at, schema: one } of seen.referring) {
+    // What is told beside the schema is a text to providers.
+    if (!isTaken(at)) checkReference(one.$ref, schema);
+  }
   return Object.keys(taken).length === 0 ? { schema } : { schema, besides: JSON.stringify(taken) };
 }
 
-/** @param references gets whatever it refers to */
-function fitted(schema: Json, at: string, depth: number, references: Set<string>): Json {
+interface Seen {
+  referring: { at: string; schema: Json & { $ref: string } }[];
+  /** Where those parts stand that have names. */
+  anchors: Map<string, string>;
+}
+
+function isTaken(at: string): boolean {
+  return NOT_AT_TOP.some((key) => at.startsWith(`/${key}/`) || at === `/${key}`);
+}
+
+/** @param seen gets whatever refers, and can be referred to by a name */
+function fitted(schema: Json, at: string, depth: number, seen: Seen): Json {
   if (depth > MOST_DEPTH) throw new Error(`it is nested more than ${MOST_DEPTH} deep`);
   const where = at === '' ? '' : ` at ${at}`;
   const types = schema.type === undefined ? [] : [schema.type].flat();
@@ -57,9 +72,8 @@ function fitted(schema: Json, at: string, depth: number, references: Set<string>
     throw new Error(`it has no type of JSON schema${where}: ${JSON.stringify(schema.type).slice(0, 80)}`);
   }
   const { required, enum: values, $ref: reference } = schema;
-  if (reference !== undefined) {
-    if (typeof reference !== 'string') throw new Error(`its "$ref" is no text${where}`);
-    references.add(reference);
+  if (reference !== undefined && typeof reference !== 'string') {
+    throw new Error(`its "$ref" is no text${where}`);
   }
   if (
     required !== undefined &&
@@ -69,17 +83,20 @@ function fitted(schema: Json, at: string, depth: number, references: Set<string>
   }
   if (values !== undefined && !Array.isArray(values)) throw new Error(`its "enum" is no list${where}`);
   const result: Json = { ...schema };
+  if (typeof reference === 'string') seen.referring.push({ at, schema: result as Json & { $ref: string } });
+  const anchor = anchorOf(schema);
+  if (anchor !== undefined) seen.anchors.set(anchor, at);
   const inner = (value: unknown, path: string): unknown => {
     if (typeof value === 'boolean') return value;
     if (!isObject(value)) throw new Error(`there is no schema at ${path}`);
-    return fitted(value, path, depth + 1, references);
+    return fitted(value, path, depth + 1, seen);
   };
   for (const key of TABLES) {
     const table = schema[key];
     if (table === undefined) continue;
     if (!isObject(table)) throw new Error(`its "${key}" is no object${where}`);
     result[key] = Object.fromEntries(
-      Object.entries(table).map(([name, value]) => [name, inner(value, `${at}/${key}/${name}`)]),
+      Object.entries(table).map(([name, value]) => [name, inner(value, `${at}/${key}/${escaped(name)}`)]),
     );
   }
   for (const key of LISTS) {
@@ -99,6 +116,21 @@ function fitted(schema: Json, at: string, depth: number, references: Set<string>
   // Some providers refuse lists that do not say of what.
   if (types.includes('array') && !('items' in result) && !('prefixItems' in result)) result.items = {};
   return result;
+}
+
+/** The older drafts have no key of its own for it. */
+function anchorOf({ $anchor, $id }: Json): string | undefined {
+  if (typeof $anchor === 'string') return $anchor;
+  return typeof $id === 'string' && $id.startsWith('#') ? $id.slice(1) : undefined;
+}
+
+/** The same reference as a path from the schema's top, which is all that some providers follow. */
+function pointerOf(reference: string, id: unknown, anchors: ReadonlyMap<string, string>): string {
+  const [base = '', ...fragment] = reference.split('#');
+  const isOwn = typeof id === 'string' && base === id.replace(/#$/, '');
+  const local = isOwn ? `#${fragment.join('#')}` : reference;
+  const at = local.startsWith('#') ? anchors.get(local.slice(1)) : undefined;
+  return at === undefined ? local : `#${encodeURI(at)}`;
 }
 
 /** Providers refuse the whole call for a reference that leads nowhere, elsewhere, or round in a circle. */
@@ -124,6 +156,10 @@ function pointedAt(schema: Json, keys: readonly string[]): unknown {
     at = (at as Json)[name];
   }
   return at;
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function unescaped(key: string): string {

@@ -8,6 +8,7 @@ export interface ScriptedAnswer {
   search?: string;
   /** A command in the provider's own form of a call; without `call_id`, the item's id alone. */
   localShell?: { call_id?: string } & Record<string, unknown>;
+  /** Where an `id` is empty, the item's id alone. */
   calls?: { name: string; arguments: unknown; id?: string }[];
   usage?: { input?: number; cached?: number; output?: number; reasoning?: number };
 }
@@ -73,7 +74,8 @@ function responsesEvents(request: SeenRequest, answer: ScriptedAnswer): Record<s
   }
   for (const call of callsOf(answer)) {
     const id = `fc_${made}_${call.index}`;
-    const item = { type: 'function_call', id, call_id: call.id, name: call.name, arguments: call.arguments };
+    const called = call.id === '' ? {} : { call_id: call.id };
+    const item = { type: 'function_call', id, ...called, name: call.name, arguments: call.arguments };
     add({ ...item, status: 'completed' }, (at) => {
       send('response.function_call_arguments.delta', { ...at, delta: call.arguments });
     });

@@ -106,7 +106,7 @@ function toItem(output: ResponseOutputItem): Item[] {
     }
     case 'function_call':
       return [
-        { type: 'tool_call', call_id: output.call_id, name: output.name, arguments: output.arguments ?? '' },
+        { type: 'tool_call', call_id: callId(output), name: output.name, arguments: output.arguments ?? '' },
       ];
     case 'local_shell_call':
       return [shellCall(output)];
@@ -120,15 +120,20 @@ function toItem(output: ResponseOutputItem): Item[] {
   }
 }
 
+/** Some servers give the id of the item alone. */
+function callId({ call_id, id }: { call_id: string; id?: string }): string {
+  return call_id || (id ?? call_id);
+}
+
 /** Some models call a shell in a form of their own, asked for or not: the same call as one of the function. */
-function shellCall({ call_id, id, action }: ResponseOutputItem.LocalShellCall): ToolCall {
+function shellCall(call: ResponseOutputItem.LocalShellCall): ToolCall {
+  const { action } = call;
   const { command: words = [], env, working_directory: workdir, timeout_ms } = action ?? {};
   const variables = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`);
   const command = variables.length === 0 ? words : ['env', ...variables, ...words];
   return {
     type: 'tool_call',
-    // Servers that keep to an older form give the item's alone.
-    call_id: call_id || id,
+    call_id: callId(call),
     name: 'shell',
     arguments: JSON.stringify({
       command,

@@ -395,12 +395,40 @@ test('a call asks, unless the configuration allows the tool; under untrusted eac
   });
 });
 
-test('a server that speaks nothing but the later revision of the protocol is greeted anew, in that', async () => {
+function later(settings: McpServerSettings = {}): McpServerSettings {
   const args = ['--no-warnings', join(import.meta.dirname, 'new-server.ts')];
-  const served = started({ a: { command: process.execPath, args, tools_approved: ['*'] } });
+  return { command: process.execPath, args, tools_approved: ['*'], ...settings };
+}
+
+test('a server that speaks nothing but the later revision of the protocol is greeted anew, in that', async () => {
+  const served = started({ a: later() });
   expect(await run(await served.tool('mcp__a__echo'), { say: 'hello' })).toEqual({
     output: 'hello',
     success: true,
   });
   expect(served.problems()).toEqual([]);
+});
+
+test('it goes on after a call of it that took too long, and after one that is interrupted', async () => {
+  const served = started({ a: later({ timeout_ms: 5_000 }) });
+  const sleep = await served.tool('mcp__a__sleep');
+  await expect(run(sleep, { ms: 100_000 })).rejects.toMatchObject({
+    code: 'timeout',
+    message: expect.stringContaining('longer than 5000 ms; the server was told to stop it'),
+  });
+  const stop = new AbortController();
+  const running = run(sleep, { ms: 100_000 }, { signal: stop.signal });
+  stop.abort(new Error('interrupted'));
+  await expect(running).rejects.toThrow('interrupted');
+  expect(await run(await served.tool('mcp__a__echo'), { say: 'x' })).toMatchObject({ output: 'x' });
+  expect(served.problems()).toEqual([]);
+});
+
+test('where it hangs it is ended and started again', async () => {
+  const served = started({ a: later({ timeout_ms: 5_000 }) });
+  await expect(run(await served.tool('mcp__a__hang'))).rejects.toMatchObject({
+    code: 'timeout',
+    message: expect.stringContaining('not even a list of its tools within 5 s'),
+  });
+  expect(await run(await served.tool('mcp__a__echo'), { say: 'back' })).toMatchObject({ output: 'back' });
 });

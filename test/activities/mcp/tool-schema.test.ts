@@ -54,6 +54,40 @@ test('what is referred to in the schema itself stays', () => {
   expect(fittedSchema(schema)).toEqual({ schema });
 });
 
+test('where what is told beside it refers to itself, the tool is offered', () => {
+  const anyOf = [
+    { properties: { p: { type: 'string' } } },
+    { properties: { p: { $ref: '#/anyOf/0/properties/p' } } },
+  ];
+  expect(fittedSchema({ type: 'object', anyOf })).toEqual({
+    schema: { type: 'object', properties: {} },
+    besides: JSON.stringify({ anyOf }),
+  });
+  // What stays may not refer to what does not.
+  const properties = { a: { $ref: '#/anyOf/0/properties/p' } };
+  expect(() => fittedSchema({ type: 'object', properties, anyOf })).toThrow('refers to what is not there');
+});
+
+test.each([
+  [{}, { $anchor: 'n' }, '#n'],
+  [{}, { $id: '#n' }, '#n'],
+  [{ $id: 'https://x/y' }, {}, 'https://x/y#/$defs/a~1b%25'],
+  [{ $id: 'https://x/y#' }, { $anchor: 'n' }, 'https://x/y#n'],
+])('with %j, %j is referred to by %j, which becomes its path', (top, named, $ref) => {
+  const rest = { ...top, type: 'object', $defs: { 'a/b%': { ...named, type: 'string' } } };
+  expect(fittedSchema({ ...rest, properties: { a: { $ref } } })).toEqual({
+    schema: { ...rest, properties: { a: { $ref: '#/$defs/a~1b%25' } } },
+  });
+});
+
+test('a schema may refer to itself by its own id', () => {
+  const rest = { $id: 'https://x/y', type: 'object' };
+  expect(fittedSchema({ ...rest, properties: { a: { $ref: 'https://x/y' } } }).schema).toEqual({
+    ...rest,
+    properties: { a: { $ref: '#' } },
+  });
+});
+
 test('one that is nested without end is refused', () => {
   let schema: Record<string, unknown> = { type: 'string' };
   for (let i = 0; i < 100; i++) schema = { type: 'object', properties: { a: schema } };

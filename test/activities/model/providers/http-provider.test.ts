@@ -376,6 +376,21 @@ test.each([
   ]);
 });
 
+test('where a server gives no id of a call, that of the item is its id', async () => {
+  const calls = [0, 1].map(() => ({ name: 'list_dir', arguments: {}, id: '' }));
+  const { complete, server } = await providerAt({ calls }, { settings: { wire_api: 'responses' } });
+  const { items } = await complete(modelCall(task));
+  expect(items).toMatchObject([
+    { type: 'tool_call', call_id: expect.stringMatching(/^fc_.*_0$/) },
+    { type: 'tool_call', call_id: expect.stringMatching(/^fc_.*_1$/) },
+  ]);
+  const outputs = (items as ToolCall[]).map(({ call_id }) => toolOutput(call_id));
+  await complete(modelCall([...task, ...items, ...outputs]));
+  const body = server.requests[1]?.body as { input: { call_id?: string }[] };
+  const ids = (items as ToolCall[]).map(({ call_id }) => call_id);
+  expect(body.input.slice(1).map(({ call_id }) => call_id)).toEqual([...ids, ...ids]);
+});
+
 test('a command in such a form that tells nothing is a call that the shell refuses', async () => {
   const settings = { wire_api: 'responses' } as const;
   const { complete } = await providerAt({ localShell: { command: undefined } }, { settings });
