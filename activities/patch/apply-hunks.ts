@@ -43,10 +43,12 @@ function placeAsMeant(
   taken: TakenLines,
 ): [Hunk, ReturnType<typeof place>] {
   const blanks = Math.min(hunk.blanksBelow, hunk.lines.length - 1);
-  let meant = hunk;
-  let found = place(lines, hunk, before, taken);
+  // Behind lines that are only put in they tell no place: the file's next empty line is anywhere.
+  const onlyAdds = blanks > 0 && hunk.lines.slice(0, -blanks).every(({ kind }) => kind === 'add');
+  let meant = onlyAdds ? { ...hunk, lines: hunk.lines.slice(0, -blanks) } : hunk;
+  let found = place(lines, meant, before, taken);
   for (const left of new Set([Math.min(1, blanks), blanks])) {
-    if ('edits' in found || left === 0) break;
+    if ('edits' in found || left === 0 || onlyAdds) break;
     meant = { ...hunk, lines: hunk.lines.slice(0, -left) };
     found = place(lines, meant, before, taken);
   }

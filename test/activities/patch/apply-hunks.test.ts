@@ -84,6 +84,11 @@ describe('empty lines that part hunks and files', () => {
     expect(() => apply('x\nb\n', '@@', '-x', '+y', ' ')).toThrow(/there is no line ""/);
   });
 
+  test('tell no place where nothing but new lines stands above them', () => {
+    expect(apply('x\n\nb\n', '@@', '+y', '')).toBe('x\n\nb\ny\n');
+    expect(apply('x\n\nb\n\n', '@@ b', '+y', '')).toBe('x\n\nb\ny\n\n');
+  });
+
   test('a hunk that does not fit without them either is told by its other lines', () => {
     expect(() => apply('x\nb\n', '@@', '-gone', '')).toThrow(/there is no line "gone"/);
   });
