@@ -1,6 +1,7 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { McpServerSettings, McpServers } from '../../protocol/mcp-servers.ts';
-import { fillableFolders, outsidePath } from '../../worker/trust.ts';
+import { fillableFolders, isWithin, outsidePath } from '../../worker/trust.ts';
 import { type KeyPath, leaves, setAt, type Table, valueAt } from './key-path.ts';
 
 export interface SessionPlace {
@@ -18,7 +19,7 @@ export interface SessionPlace {
  * are not looked up where the repository, or an agent that works in it, could have put one.
  */
 export function serversIn(place: SessionPlace, servers: McpServers): McpServers {
-  const PATH = outsidePath(place.searchPath, fillableFolders(place.cwd, place.writableRoots));
+  const PATH = outsidePath(place.searchPath, fillableAround(place));
   const env = PATH === outsidePath(place.searchPath, []) ? undefined : { PATH };
   const settled = (server: McpServerSettings): McpServerSettings => ({
     ...server,
@@ -31,6 +32,19 @@ export function serversIn(place: SessionPlace, servers: McpServers): McpServers 
       server.command === undefined ? server : settled(server),
     ]),
   );
+}
+
+/**
+ * A working directory that is the person's home, or lies around it, holds their own programs. Servers run in the home
+ * anyway and obey what lies there; commands outside the sandbox have no such exception.
+ */
+function fillableAround({ cwd, home, writableRoots }: SessionPlace): string[] {
+  if (!isWithin(real(home), real(cwd))) return fillableFolders(cwd, writableRoots);
+  return writableRoots.flatMap((root) => fillableFolders(root));
+}
+
+function real(folder: string): string {
+  return existsSync(folder) ? realpathSync(folder) : resolve(folder);
 }
 
 /** Servers that a trusted repository defines run in it, from its root on. */

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { serversIn } from '../../../cli/config/mcp-servers.ts';
 
 const place = { cwd: '/usr/local', home: '/home/me', searchPath: '/usr/bin', writableRoots: [] };
@@ -31,4 +33,24 @@ test('nor where its commands may write besides', () => {
     serversIn({ ...elsewhere, writableRoots }, { a: { command: 'x' } });
   expect(settled(['/usr/local'])).toEqual({ a: { command: 'x', env: { PATH: '/usr/bin' } } });
   expect(settled([])).toEqual({ a: { command: 'x' } });
+});
+
+test('in the home of the person, or around it, their own programs are found; what is opened besides stays out', () => {
+  // Not below /tmp, where anybody may have put programs.
+  const around = realpathSync(mkdtempSync('/var/tmp/cadre-home-'));
+  onTestFinished(() => rmSync(around, { recursive: true, force: true }));
+  const home = join(around, 'me');
+  for (const folder of ['me/.local/bin', 'me/work/bin']) mkdirSync(join(around, folder), { recursive: true });
+  symlinkSync(home, join(around, 'link'));
+  const [own, work] = [join(home, '.local/bin'), join(home, 'work/bin')];
+  const found = (cwd: string, writableRoots: string[] = []) => {
+    const there = { cwd, home, searchPath: `${own}:${work}:/usr/bin`, writableRoots };
+    return serversIn(there, { a: { command: 'x' } });
+  };
+  const all = { a: { command: 'x' } };
+  for (const cwd of [home, `${home}/`, join(around, 'link'), around, '/']) expect(found(cwd)).toEqual(all);
+  const withoutWork = { a: { command: 'x', env: { PATH: `${own}:/usr/bin` } } };
+  expect(found(join(home, 'work'))).toEqual(withoutWork);
+  expect(found(home, [join(home, 'work')])).toEqual(withoutWork);
+  expect(found(home, [home])).toEqual({ a: { command: 'x', env: { PATH: '/usr/bin' } } });
 });
