@@ -7,8 +7,9 @@ const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema';
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema';
 
 /**
- * The schema that an answer has to follow, read as its `$schema` says, and by JSON Schema 2020-12 where that says nothing
- * or something else. What providers make of it is theirs; what is no schema at all they refuse only at the first call.
+ * The schema that an answer has to follow, read as its `$schema` says, and by JSON Schema 2020-12, or else 2019-09,
+ * where that says nothing or something else. What providers make of it is theirs; what is no schema at all they refuse
+ * only at the first call.
  *
  * @param where names it in the error
  * @throws CadreError `usage`
@@ -23,29 +24,56 @@ export async function checkedSchema(schema: unknown, where: string): Promise<Sch
 }
 
 async function problemOf(schema: Schema): Promise<string | undefined> {
+  const problems: string[] = [];
+  for (const dialect of dialectsOf(schema)) {
+    const problem = await problemIn(dialect, schema);
+    if (problem === undefined) return undefined;
+    problems.push(problem);
+  }
+  return problems[0];
+}
+
+async function problemIn(dialect: string, schema: Schema): Promise<string | undefined> {
   // Few sessions have such a schema: it would be a part of every start.
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/server/validators/ajv');
   const validator = new AjvJsonSchemaValidator();
-  const dialect = dialectOf(schema);
-  const named = typeof schema.$schema === 'string' ? { ...schema, $schema: dialect } : schema;
+  const { $schema: declared = dialect } = schema;
+  const named = { ...schema, $schema: typeof declared === 'string' ? dialect : declared };
+  const isDraft4 = nameOf(declared).endsWith('/draft-04/schema');
+  const readable = without(
+    named,
+    (key, value) => isLooserPattern(key, value) || (isDraft4 && isFlag(key, value)),
+  );
   try {
-    const readable = without(named, isLooserPattern);
     const { errorMessage } = validator.getValidator({ $schema: dialect, $ref: dialect })(readable);
     // The others follow from it.
     const [first] = errorMessage?.split(', data') ?? [];
     if (first !== undefined) return first.replace(/^data\/?/, '');
-    // References that lead nowhere come out when it is put to use.
-    validator.getValidator(without(readable, isFormat));
-    return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+  try {
+    // References that lead nowhere come out when it is put to use.
+    validator.getValidator(without(readable, isNotInUse));
+    return undefined;
+  } catch (error) {
+    // What else the validator does not take may be a schema all the same.
+    return error instanceof Error && 'missingRef' in error ? error.message : undefined;
+  }
 }
 
-function dialectOf({ $schema }: Schema): string {
-  const declared = String($schema).replace(/#$/, '');
-  if (declared === DRAFT_2019) return DRAFT_2019;
-  return /^https?:\/\/json-schema\.org\/draft-0[67]\/schema$/.test(declared) ? DRAFT_7 : NEWEST;
+/** One that does not say by which it is written may be by an older one, in which `items` may be a list. */
+function dialectsOf({ $schema }: Schema): string[] {
+  const declared = nameOf($schema);
+  if (declared === NEWEST) return [NEWEST];
+  if (declared === DRAFT_2019) return [DRAFT_2019];
+  return /^https?:\/\/json-schema\.org\/draft-0[467]\/schema$/.test(declared)
+    ? [DRAFT_7]
+    : [NEWEST, DRAFT_2019];
+}
+
+function nameOf($schema: unknown): string {
+  return String($schema).replace(/#$/, '');
 }
 
 function without(schema: Schema, isLeftOut: (key: string, value: unknown) => boolean): Schema {
@@ -53,14 +81,27 @@ function without(schema: Schema, isLeftOut: (key: string, value: unknown) => boo
   return JSON.parse(text);
 }
 
-/** Formats of somebody's own are allowed, and the validator would print a line for each. */
-function isFormat(key: string, value: unknown): boolean {
-  return key === 'format' && typeof value === 'string';
+/**
+ * Formats of somebody's own are allowed, and the validator would print a line for each; these others are names that it
+ * has a meaning for, and JSON Schema has not.
+ */
+function isNotInUse(key: string, value: unknown): boolean {
+  return (key === 'format' && typeof value === 'string') || (OTHERS.has(key) && typeof value !== 'object');
+}
+const OTHERS = new Set(['id', 'nullable']);
+
+/** In draft 4 these say of `minimum` and `maximum` whether they are in it. */
+function isFlag(key: string, value: unknown): boolean {
+  return (key === 'exclusiveMinimum' || key === 'exclusiveMaximum') && typeof value === 'boolean';
 }
 
-/** One such as `\_`, that a regular expression may have where it is not read as Unicode; the validator takes no other. */
+/**
+ * One such as `\_`, that a regular expression may have where it is not read as Unicode, or of another language, as
+ * `(?i)`; the validator takes neither.
+ */
 function isLooserPattern(key: string, value: unknown): boolean {
-  return key === 'pattern' && typeof value === 'string' && !isPattern(value, 'u') && isPattern(value, '');
+  if (key !== 'pattern' || typeof value !== 'string' || isPattern(value, 'u')) return false;
+  return isPattern(value, '') || /\(\?(?![:=!]|<[=!\p{L}_$])/u.test(value);
 }
 
 function isPattern(value: string, flags: string): boolean {

@@ -113,6 +113,8 @@ export class McpServer {
       try {
         const result = await connection.call(tool, args, options);
         this.#failures = 0;
+        // A loss within this call is still to be told; one that is over is no news to later sessions.
+        if (attempt === 1) this.#end = undefined;
         return result;
       } catch (error) {
         if (isTimeout(error) && !options.signal.aborted)

@@ -167,6 +167,15 @@ test('a server that dies in a call leaves its outcome unknown, and the next call
   expect(noted().filter((line) => line === 'call die')).toHaveLength(1);
 });
 
+test('that a server was lost is told until it answers calls again', async () => {
+  const served = started({ a: small('good') });
+  await expect(run(await served.tool('mcp__a__die'))).rejects.toMatchObject({ code: 'outcome_unknown' });
+  await served.offered();
+  expect(served.problems()).toEqual([expect.stringMatching(/^MCP server a: it was lost: .*exit code 7/)]);
+  await run(await served.tool('mcp__a__echo'), { say: 'x' });
+  expect(served.pool.untold('b0k3v9x2m4qd7' as never, served.session, [])).toEqual([]);
+});
+
 test('a server that floods in a call is ended, and people are told', async () => {
   const served = started({ a: small('good') });
   await expect(run(await served.tool('mcp__a__flood'))).rejects.toMatchObject({
