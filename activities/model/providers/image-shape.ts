@@ -65,11 +65,11 @@ function requireSize(width: number, height: number): void {
 
 const PNG_MARK = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Chunks of length, type, data and checksum: IHDR, anything, IDAT, anything, IEND. */
+/** Chunks of length, type, data and checksum: IHDR, anything, IDAT, anything, IEND, which decoders do without. */
 function checkPng(bytes: Buffer): void {
   if (!bytes.subarray(0, 8).equals(PNG_MARK)) throw new Error('it has no signature');
   let hasData = false;
-  for (let at = 8; ; ) {
+  for (let at = 8; !hasData || at + 12 <= bytes.length; ) {
     const length = bytes.readUInt32BE(at);
     const type = ascii(bytes, at + 4, at + 8);
     const sum = bytes.readUInt32BE(at + 8 + length);
@@ -93,7 +93,10 @@ const isAlone = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
-/** Segments up to the first scan, a frame among them; and an end of the image somewhere behind it. */
+/** A segment behind the first scan that says how high the image is. */
+const HEIGHT = Buffer.from([0xff, 0xdc, 0, 4]);
+
+/** Segments up to the first scan, a frame among them; decoders do without the end of the image. */
 function checkJpeg(bytes: Buffer): void {
   let hasFrame = false;
   for (let at = 2; ; ) {
@@ -104,13 +107,15 @@ function checkJpeg(bytes: Buffer): void {
     if (isAlone(marker)) continue;
     if (marker === 0xd9) throw new Error('it ends before its data');
     if (isFrame(marker)) {
-      requireSize(bytes.readUInt16BE(at + 5), bytes.readUInt16BE(at + 3));
+      const height = bytes.readUInt16BE(at + 3);
+      const isHeightLater = height === 0 && bytes.includes(HEIGHT, at);
+      requireSize(bytes.readUInt16BE(at + 5), isHeightLater ? 1 : height);
       hasFrame = true;
     }
     at += bytes.readUInt16BE(at);
     if (marker !== 0xda) continue;
     if (!hasFrame) throw new Error('it has no frame');
-    if (bytes.indexOf(Buffer.from([0xff, 0xd9]), at) < 0) throw new Error('it breaks off');
+    if (at >= bytes.length) throw new Error('it breaks off');
     return;
   }
 }
@@ -118,18 +123,23 @@ function checkJpeg(bytes: Buffer): void {
 /** Bytes of a table of colours, by the byte that says whether there is one. */
 const coloursAfter = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
 
-/** A logical screen, then blocks up to the trailer, which some writers leave out; an image among them. */
+/**
+ * A logical screen, then blocks up to the trailer, which some writers leave out; an image among them. Writers pad blocks
+ * with zeros, and leave the size of the screen to the image.
+ */
 function checkGif(bytes: Buffer): void {
   if (!['GIF87a', 'GIF89a'].includes(ascii(bytes, 0, 6))) throw new Error('it has no signature');
-  requireSize(bytes.readUInt16LE(6), bytes.readUInt16LE(8));
   let hasImage = false;
   let at = 13 + coloursAfter(bytes.readUInt8(10));
   while (!hasImage || at < bytes.length) {
     const block = bytes.readUInt8(at);
     if (block === 0x3b) break;
+    if (block === 0) {
+      at++;
+      continue;
+    }
     if (block === 0x2c) {
-      requireSize(bytes.readUInt16LE(at + 5), bytes.readUInt16LE(at + 7));
-      hasImage = true;
+      hasImage ||= bytes.readUInt16LE(at + 5) > 0 && bytes.readUInt16LE(at + 7) > 0;
       at += 11 + coloursAfter(bytes.readUInt8(at + 9));
     } else if (block === 0x21) at += 2;
     else throw new Error('there is no block where one has to be');
