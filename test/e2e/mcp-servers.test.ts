@@ -330,7 +330,7 @@ test('a program that a cloned repository brings under the name of a server is no
   );
   writeFileSync(join(folder, 'package.json'), '{"name":"clone","version":"1.0.0"}');
   // Nothing is fetched here: what is looked at is which program would be run.
-  const offline = { npm_config_offline: 'true', npm_config_cache: join(home.root, 'no-cache') };
+  const offline = { NPM_CONFIG_OFFLINE: 'true', NPM_CONFIG_CACHE: join(home.root, 'no-cache') };
   configure(
     '[mcp_servers.files]\ncommand = "npx"\nargs = ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]\n',
   );
