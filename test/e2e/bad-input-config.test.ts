@@ -101,11 +101,15 @@ max_steps = 7
   });
 });
 
-test("a repository's broken configuration is told with its place", async () => {
+test("a stranger's broken configuration is told with its place, stops nothing, and cannot be trusted", async () => {
   writeFileSync(join(repository, '.cadre', 'config.toml'), 'sandbox_mode = \n');
-  const { code, error } = await fails(home, ['run', 'hello'], { cwd: join(repository, 'deep') });
+  const place = /cloned\/\.cadre\/config\.toml:1: not valid TOML/;
+  const listed = await home.run(['ps'], { cwd: join(repository, 'deep') });
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringMatching(place) });
+  expect(listed.stderr).toContain('its settings do not count');
+  const { code, error } = await fails(home, ['trust'], { cwd: join(repository, 'deep') });
   expect(code).toBe(2);
-  expect(error.message).toMatch(/cloned\/\.cadre\/config\.toml:1: not valid TOML/);
+  expect(error.message).toMatch(place);
 });
 
 test('a folder that was removed under the command', async () => {
