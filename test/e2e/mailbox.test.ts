@@ -101,7 +101,7 @@ test('messages outlive the death of every process: each answered once, in order,
   expect(readFileSync(join(cwd, 'counted'), 'utf8')).toBe('one\n');
   const kept = readFileSync(said.ended.archived_path, 'utf8');
   expect(said.ended.archived_path).toBe(join(cwd, 'kept.jsonl'));
-  expect(kept).toContain('It is unknown whether shell had its effect');
+  expect(kept).toContain("It is unknown whether shell (sleep 8; echo 'two' >> counted) had its effect");
   expect(kept).toContain('counted all but three');
 }, 200_000);
 
