@@ -17,7 +17,7 @@ const TEXT_BYTES_MAX = 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 
 /** What lies here is no file of anybody's: devices, and the memory and environment of processes. */
-const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
+export const SPECIAL_FOLDERS: readonly string[] = ['/proc', '/sys', '/dev'];
 /** Ordinary files in memory. */
 const MEMORY_FOLDER = '/dev/shm/';
 /** File systems of the kernel, wherever they are mounted: proc, sysfs, debugfs, tracefs, cgroup. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError, type McpServerSettings } from '../../protocol/index.ts';
+import { messageOf } from '../tools/failure.ts';
 import { Connection, isTimeout } from './connection.ts';
 import { ConnectionLost, isSessionGone } from './connection-lost.ts';
 import type { CallResult } from './result-text.ts';
@@ -300,8 +301,4 @@ export class McpServer {
 
 function seconds(ms: number): string {
   return `${Math.ceil(ms / 1_000)} s`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

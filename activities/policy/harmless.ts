@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { SPECIAL_FOLDERS } from '../ordinary-file.ts';
 import { isWithin } from '../sandbox/is-within.ts';
 import { reachedBy } from '../sandbox/links-on.ts';
 import { readOptions } from './command-options.ts';
@@ -11,8 +12,6 @@ import { HARMLESS_PROGRAMS, type HarmlessProgram } from './harmless-programs.ts'
 export type Harmlessness = { harmless: true; script: string } | { harmless: false; reason: string };
 
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', '/bin/sh', '/bin/bash', '/usr/bin/bash', '/usr/bin/sh']);
-/** What lies here is no ordinary file: devices, and the memory and environment of other processes. */
-const SPECIAL_FOLDERS = ['/proc', '/sys', '/dev'];
 const KERNEL_FILE_SYSTEMS = new Set(['proc', 'sysfs', 'debugfs', 'tracefs', 'cgroup', 'cgroup2', 'devtmpfs']);
 
 /**
@@ -124,7 +123,7 @@ function judgePaths(
 }
 
 /** With the places where the kernel's file systems are mounted besides. */
-function specialFolders(): string[] {
+function specialFolders(): readonly string[] {
   if (process.platform !== 'linux') return SPECIAL_FOLDERS;
   return [...SPECIAL_FOLDERS, ...mounted(readFileSync('/proc/self/mountinfo', 'utf8'))];
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
+import { foldersAbove } from './is-within.ts';
 
 /** Whether a folder is the root of a repository: what keeps commands from making it one does not count. */
 export function hasRepository(folder: string): boolean {
@@ -13,12 +14,8 @@ export function hasRepository(folder: string): boolean {
 
 /** The folders from this one up to the root of its repository; only itself where it is in none. */
 export function upToRepository(folder: string): string[] {
-  const levels: string[] = [];
-  for (let at = folder; ; at = dirname(at)) {
-    levels.push(at);
-    if (hasRepository(at)) return levels;
-    if (dirname(at) === at) return [folder];
-  }
+  const levels = upToTop(folder);
+  return levels.slice(0, Math.max(0, levels.findIndex(hasRepository)) + 1);
 }
 
 /**
@@ -27,8 +24,7 @@ export function upToRepository(folder: string): string[] {
  */
 export function upToOutermost(folder: string): string[] {
   const levels = upToTop(folder);
-  const last = levels.findLastIndex(hasRepository);
-  return last < 0 ? [folder] : levels.slice(0, last + 1);
+  return levels.slice(0, Math.max(0, levels.findLastIndex(hasRepository)) + 1);
 }
 
 /** The roots of all repositories around a folder, the innermost first. */
@@ -37,6 +33,5 @@ export function repositoriesAround(folder: string): string[] {
 }
 
 function upToTop(folder: string): string[] {
-  const above = dirname(folder);
-  return above === folder ? [folder] : [folder, ...upToTop(above)];
+  return [folder, ...foldersAbove(folder)];
 }

@@ -1,6 +1,6 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { programFolders } from '../../protocol/index.ts';
 import { repositoriesAround } from './has-repository.ts';
 import { isWithin } from './is-within.ts';
@@ -44,5 +44,20 @@ function standsFor(folder: string): string[] {
   } catch {
     // A folder that is not there, or leads nowhere, has no program.
     return [];
+  }
+}
+
+/** The first program of that name in these folders of PATH, never in one that a repository may fill. */
+export function findProgram(name: string, path: string, first: readonly string[] = []): string | undefined {
+  const folders = outsidePath(path, []).split(delimiter);
+  return [...first, ...folders].map((folder) => join(folder, name)).find(isExecutable);
+}
+
+export function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
   }
 }

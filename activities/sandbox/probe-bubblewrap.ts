@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { BASE_ARGUMENTS, type Bubblewrap } from './bubblewrap.ts';
-import { outsidePath } from './outside-path.ts';
+import { findProgram } from './outside-path.ts';
+import { firstLine } from './probe-failure.ts';
 import type { NoSandbox } from './sandboxed-command.ts';
 
 const run = promisify(execFile);
@@ -21,7 +20,7 @@ const ROOT_RIGHTS = [
 export async function probeBubblewrap(
   path = process.env.PATH ?? '',
 ): Promise<{ works: true; bubblewrap: Bubblewrap; version: string } | NoSandbox> {
-  const program = findProgram('bwrap', path);
+  const program = findProgram('bwrap', path, USUAL_FOLDERS);
   if (program === undefined) {
     return { works: false, reason: 'bubblewrap is not installed', hint: installHint() };
   }
@@ -37,27 +36,6 @@ export async function probeBubblewrap(
     }
   }
   return { works: false, reason: `bubblewrap does not work here (${reason})`, hint: repairHint(reason) };
-}
-
-/** Never from a folder that a repository may fill, such as node_modules/.bin. */
-function findProgram(name: string, path: string): string | undefined {
-  const folders = outsidePath(path, []).split(delimiter);
-  return [...USUAL_FOLDERS, ...folders].map((folder) => join(folder, name)).find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function firstLine(error: unknown): string {
-  const stderr = (error as { stderr?: string }).stderr?.trim();
-  const text = stderr || (error instanceof Error ? error.message : String(error));
-  return text.split('\n', 1)[0] as string;
 }
 
 function installHint(): string {

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isExecutable } from './outside-path.ts';
+import { firstLine } from './probe-failure.ts';
 import type { NoSandbox } from './sandboxed-command.ts';
 import { readOnlyRules, SANDBOX_EXEC, sandboxExecArgv } from './seatbelt.ts';
 import { type SeatbeltRules, seatbeltProfile } from './seatbelt-profile.ts';
@@ -35,11 +36,7 @@ echo end
 export async function probeSandboxExec(
   program: string = SANDBOX_EXEC,
 ): Promise<{ works: true; version: string } | NoSandbox> {
-  try {
-    accessSync(program, constants.X_OK);
-  } catch {
-    return doesNotWork(`${program} is not there`);
-  }
+  if (!isExecutable(program)) return doesNotWork(`${program} is not there`);
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'cadre-probe-')));
   try {
     const broken = await tryOut(program, folder);
@@ -106,12 +103,6 @@ async function withListener<T>(work: (port: number) => Promise<T>): Promise<T> {
 
 function readOr(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '');
-}
-
-function firstLine(error: unknown): string {
-  const stderr = (error as { stderr?: string }).stderr?.trim();
-  const text = stderr || (error instanceof Error ? error.message : String(error));
-  return text.split('\n', 1)[0] as string;
 }
 
 function doesNotWork(reason: string): NoSandbox {

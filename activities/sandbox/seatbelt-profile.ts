@@ -1,5 +1,5 @@
-import { dirname, join } from 'node:path';
-import { isWithin } from './is-within.ts';
+import { join } from 'node:path';
+import { foldersAbove, isWithin } from './is-within.ts';
 import { PROTECTED_NAMES } from './protected-paths.ts';
 
 /** What a command may do on macOS beside reading. All paths are absolute, with links resolved. */
@@ -160,9 +160,4 @@ function pinned({ writable, guarded, readOnly }: SeatbeltRules): string[] {
   const above = [...writable, ...guarded, ...readOnly].flatMap(foldersAbove);
   const all = [...writable, ...above.filter((path) => writable.some((root) => isWithin(path, root)))];
   return [...new Set(all)];
-}
-
-function foldersAbove(path: string): string[] {
-  const above = dirname(path);
-  return above === path ? [] : [above, ...foldersAbove(above)];
 }

@@ -1,10 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname } from 'node:path';
 import { CadreError } from '../../protocol/errors.ts';
 import { readTrusted } from '../trust/trusted-folders.ts';
 import { upToOutermost } from './has-repository.ts';
-import { isWithin } from './is-within.ts';
+import { foldersAbove, isWithin } from './is-within.ts';
 import { linksOn } from './links-on.ts';
 import { protectedNow } from './protected-paths.ts';
 
@@ -50,17 +49,12 @@ function movedAway(workingDirectory: string, link: string): CadreError {
  * there, and something else could stand in its place for the next command.
  */
 export function foldersTo(paths: readonly string[], roots: readonly string[]): string[] {
-  const above = paths.flatMap((path) => ancestors(path)).filter((folder) => !roots.includes(folder));
+  const above = paths.flatMap(foldersAbove).filter((folder) => !roots.includes(folder));
   return [...new Set(above)].filter((folder) => {
     const root = roots.findLast((one) => isWithin(folder, one));
     // With everything as a root, these are not the machine's own but the sandbox's.
     return root !== undefined && !(root === '/' && isOfSystem(folder));
   });
-}
-
-function ancestors(path: string): string[] {
-  const above = dirname(path);
-  return above === path ? [] : [above, ...ancestors(above)];
 }
 
 function isOfSystem(folder: string): boolean {

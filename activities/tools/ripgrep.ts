@@ -1,7 +1,5 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
-import { outsidePath } from '../sandbox/outside-path.ts';
+import { findProgram, isExecutable } from '../sandbox/outside-path.ts';
 
 let known: string | undefined;
 
@@ -29,17 +27,5 @@ async function bundled(): Promise<string | undefined> {
 
 /** Never from a folder that a repository may fill. */
 export function onPath(path: string): string | undefined {
-  return outsidePath(path, [])
-    .split(delimiter)
-    .map((folder) => join(folder, 'rg'))
-    .find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return findProgram('rg', path);
 }
