@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentEvent, Approval, Item } from '../../protocol/index.ts';
+import { isRunning } from '../support/is-running.ts';
 import { type Answer, type ModelServer, startModelServer } from '../support/model-server.ts';
 import { freePort } from '../support/ports.ts';
 import type { SeenRequest } from '../support/wire-requests.ts';
@@ -170,8 +171,9 @@ test('a server that is killed between two calls is started again', async () => {
   ];
   play = async (request) => {
     if (request.answers === 1) {
-      for (const pid of pidsOf(mark)) process.kill(pid, 'SIGKILL');
-      await until(() => pidsOf(mark).length === 0);
+      const pids = pidsOf(mark);
+      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      await until(() => !pids.some(isRunning));
     }
     return answers[request.answers] ?? { text: 'too many' };
   };

@@ -1,10 +1,11 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { isAlive } from '../../../activities/sandbox/strays.ts';
 import type { Tool } from '../../../activities/tools/define-tool.ts';
 import type { CadreError, McpServerSettings } from '../../../protocol/index.ts';
+import { isRunning } from '../../support/is-running.ts';
 import { eventually } from '../sandbox/processes.ts';
 import { contextIn } from '../tools/tool-context.ts';
 import { type Served, serve, small } from './servers.ts';
@@ -34,18 +35,6 @@ const pids = (): number[] =>
   noted()
     .flatMap((line) => line.match(/^started (\d+)$/)?.[1] ?? [])
     .map(Number);
-/**
- * As the system sees it, before the worker hears of it: what is only waiting to be buried runs no longer. Its first
- * thread may do so while others still end, and with them what it had open.
- */
-const isRunning = (pid: number): boolean => {
-  try {
-    const isBuried = /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-    return !isBuried || readdirSync(`/proc/${pid}/task`).length > 1;
-  } catch {
-    return false;
-  }
-};
 const run = (tool: Tool, args: unknown = {}, options: Parameters<typeof contextIn>[1] = {}) =>
   tool.run(args, contextIn(folder, options));
 const names = async (served: Served) => (await served.offered()).map(({ name }) => name);
