@@ -7,7 +7,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { findProgram } from '../../server/find.ts';
@@ -41,7 +40,12 @@ test('nor from the repository around that folder', () => {
 });
 
 test('a home is no clone: what the person has installed there is found from it, too', () => {
-  expect(ownPath(homedir(), homedir())).toBe(homedir());
+  // Not the home of whoever tests: one in a folder for temporary files is nobody's place of programs.
+  const home = clone();
+  vi.stubEnv('HOME', home);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const programs = join(home, 'bin');
+  expect(ownPath(`${home}:${programs}`, home)).toBe(`${home}:${programs}`);
   expect(ownPath('/usr/bin', '/')).toBe('/usr/bin');
 });
 
