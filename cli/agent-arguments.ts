@@ -1,4 +1,5 @@
-import { CadreError, isAgentId } from '../protocol/index.ts';
+import { CadreError } from '../protocol/errors.ts';
+import { isAgentId } from '../protocol/ids.ts';
 import { LAST } from './references.ts';
 
 const ARGUMENT = /([<[])([\w-]+)(\.\.\.)?[>\]]/g;

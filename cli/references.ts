@@ -1,14 +1,14 @@
 import { realpathSync } from 'node:fs';
+import { counted } from '../protocol/counted.ts';
+import { CadreError } from '../protocol/errors.ts';
 import {
   type AgentId,
-  CadreError,
-  counted,
   isAgentId,
   nameOf,
   resolveReference,
   type SessionId,
   sessionOf,
-} from '../protocol/index.ts';
+} from '../protocol/ids.ts';
 import type { SessionFiles } from './serving/session-files.ts';
 
 /** Stands where an id could: the newest session of this folder. */
