@@ -32,6 +32,7 @@ import { instructionsFor } from './roles/instructions.ts';
 import { createResolveRole } from './roles/resolve-role.ts';
 import { createArchiveAgent } from './rollout/archive-agent.ts';
 import { createWriteRollout } from './rollout/write-rollout.ts';
+import type { OwnPlaces } from './sandbox/sandboxed-command.ts';
 import { CachedSessionStore } from './session-store.ts';
 import { terminateAgents } from './terminate-agents.ts';
 import { builtinTools } from './tools/builtin-tools.ts';
@@ -50,6 +51,8 @@ export interface ActivityDeps {
   environment: Readonly<Record<string, string | undefined>>;
   /** CADRE_HOME. */
   stateDir: string;
+  /** What no command in a sandbox may change, beside that. */
+  readOnly?: OwnPlaces['readOnly'];
   /** Where agents are found that Temporal keeps no longer. */
   rollouts: Rollouts;
   /** Whether the rollouts of sessions that close are written there. */
@@ -126,6 +129,7 @@ export function createActivities(deps: ActivityDeps) {
     tools,
     remember: (agent, callId, output) => conversations.remember(agent, callId, output),
     stateDir: deps.stateDir,
+    readOnly: deps.readOnly,
     readTranscript: transcriptReader(deps.client, deps.rollouts),
     commands,
     ownQueue: deps.ownQueue,

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import module from 'node:module';
+import { join } from 'node:path';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
@@ -8,6 +9,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
   );
   process.exit(2);
 }
-module.enableCompileCache();
+// Not where Node would put it, among temporary files: commands may write to those, and what is found there is run.
+const { cacheDir } = await import('../server/home.ts');
+module.enableCompileCache(join(cacheDir(), 'compiled'));
 const { main } = await import('./start.ts');
 await main(process.argv.slice(2));

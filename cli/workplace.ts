@@ -18,6 +18,7 @@ import { loadKeys } from './config/encryption.ts';
 import type { Environment } from './config/environment-layer.ts';
 import type { Config } from './config/schema.ts';
 import type { Invocation } from './invocation.ts';
+import { ownPlaces } from './own-places.ts';
 import { agentAmong, LAST } from './references.ts';
 import {
   type LocalSession,
@@ -103,6 +104,7 @@ export class Workplace {
             ...this.link.connectOptions,
             queue,
             stateDir: this.home,
+            readOnly: ownPlaces(this.#invocation.environment),
             environment: this.workerEnvironment,
             rollouts: ownRollouts(this.home),
             workflowsOnly,

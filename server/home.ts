@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import envPaths from 'env-paths';
-import { CadreError } from '../protocol/index.ts';
+import { CadreError } from '../protocol/errors.ts';
 
 const paths = envPaths('cadre', { suffix: '' });
 /** On Linux that is the state folder of the XDG convention; other platforms have none. */

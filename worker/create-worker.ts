@@ -240,6 +240,7 @@ function activities(
     readAgentSettings: readAgentSettings(client),
     environment: options.environment ?? process.env,
     stateDir: options.stateDir,
+    readOnly: options.readOnly,
     rollouts: new Rollouts({
       stateDir: options.stateDir,
       directory: options.rollouts,

@@ -18,6 +18,8 @@ export interface WorkerOptions extends ConnectOptions {
   queue: string;
   /** CADRE_HOME: handles and other files of this person. */
   stateDir: string;
+  /** Files and folders beside it that no command in a sandbox may change, as they decide what this process, or a later one, runs. */
+  readOnly?: readonly string[];
   /** Where the rollouts of sessions that close are written; default: none are. */
   rollouts?: string;
   /** The memory file for sessions that ask for a memory and bring no file of their own; default: they have none. */

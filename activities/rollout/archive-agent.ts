@@ -12,12 +12,15 @@ import { collect } from '../../rollout/collect.ts';
 import type { Rollouts } from '../../rollout/rollouts.ts';
 import { writeNewFile } from '../../rollout/write-new-file.ts';
 import { withHeartbeat } from '../heartbeat.ts';
+import type { OwnPlaces } from '../sandbox/sandboxed-command.ts';
 import type { SessionStore } from '../session-store.ts';
 import { type ArchivePlace, namedPlace, prepareFolder, requireFree, usualPlace } from './archive-place.ts';
 import { askRun } from './ask-run.ts';
 
 export interface ArchiveDeps {
   sessions: SessionStore;
+  /** What no command in a sandbox may change, beside CADRE_HOME. */
+  readOnly?: OwnPlaces['readOnly'];
   rollouts: Rollouts;
   /** Whether sessions leave anything on this host by themselves. */
   writesRollouts: boolean;
@@ -43,7 +46,7 @@ export function createArchiveAgent(client: Client, deps: ArchiveDeps): CoreActiv
 
 async function archive(
   client: Client,
-  { sessions, rollouts, writesRollouts }: ArchiveDeps,
+  { sessions, readOnly, rollouts, writesRollouts }: ArchiveDeps,
   request: ArchiveRequest,
   signal: AbortSignal,
 ): Promise<ArchiveAnswer> {
@@ -60,7 +63,7 @@ async function archive(
     });
   };
   if (asked !== undefined) {
-    const place = await namedPlace(asked, agent, writer, rollouts.stateDir);
+    const place = await namedPlace(asked, agent, writer, { stateDir: rollouts.stateDir, readOnly });
     if (request.only_check) await requireFree(place.path);
     else await write(place);
     return { ok: true, path: place.path };

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type AgentId, type ArchiveRequest, CadreError, nameOf } from '../../protocol/index.ts';
 import { exists } from '../../rollout/write-new-file.ts';
+import type { OwnPlaces } from '../sandbox/sandboxed-command.ts';
 import { writablePlaces } from '../sandbox/writable-places.ts';
 
 type Writer = ArchiveRequest['writer'];
@@ -32,20 +33,20 @@ export function usualPlace(folder: string, agent: AgentId): (attempt: number) =>
 /**
  * The place that an agent has named: nothing may be there, and it has to be one that the agent could write to itself.
  *
- * @param stateDir CADRE_HOME, which commands do not write to
+ * @param own what commands do not write to
  * @throws CadreError `not_permitted`, `rollout_exists`, `invalid_arguments`
  */
 export async function namedPlace(
   asked: string,
   agent: AgentId,
   writer: Writer,
-  stateDir: string,
+  own: OwnPlaces,
 ): Promise<ArchivePlace> {
   if (asked.includes('\0')) throw unusable('archive_to contains a NUL byte.');
   const wanted = resolve(writer.working_directory, asked.replace(/^~(?=\/|$)/, homedir()));
   const isFolder = (await stat(wanted).catch(() => undefined))?.isDirectory() === true;
   const path = isFolder ? join(wanted, `${nameOf(agent)}.jsonl`) : wanted;
-  const allow = (folder: string): void => requireWritable(folder, writer, stateDir);
+  const allow = (folder: string): void => requireWritable(folder, writer, own);
   const folder = await realpath(dirname(path)).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'does not exist' : `cannot be used (${error.code})`;
     throw unusable(`The folder ${dirname(path)} for archive_to ${reason}.`);
@@ -74,10 +75,10 @@ export async function prepareFolder(path: string): Promise<void> {
 function requireWritable(
   folder: string,
   { sandbox_mode: mode, working_directory, sandbox }: Writer,
-  stateDir: string,
+  own: OwnPlaces,
 ): void {
   if (mode === 'danger-full-access') return;
-  const places = () => writablePlaces(working_directory, stateDir, sandbox?.writable_roots);
+  const places = () => writablePlaces({ ...own, workingDirectory: working_directory, open: sandbox });
   if (mode === 'workspace-write' && places().has(folder)) return;
   throw new CadreError(
     'not_permitted',

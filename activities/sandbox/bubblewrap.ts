@@ -4,7 +4,8 @@ import { isWithin } from './is-within.ts';
 import { PIPES_PREFIX, SHARED_MEMORY } from './pipes-folder.ts';
 import { limitedArgv } from './process-limits.ts';
 import { isForLoader, type SandboxedCommand } from './sandboxed-command.ts';
-import { foldersTo, readOnlyInside, realPaths, writableRoots } from './writable-places.ts';
+import { realPaths } from './temporary-folders.ts';
+import { foldersTo, readOnlyInside, writableRoots } from './writable-places.ts';
 
 /** What bubblewrap gets to isolate with, as far as this machine allows it. */
 export interface Bubblewrap {
@@ -52,7 +53,7 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
   const roots = isWriting
     ? writableRoots(command.workingDirectory, command.open?.writable_roots, command.stateDir)
     : [];
-  const readOnly = readOnlyInside(roots, command.stateDir);
+  const readOnly = readOnlyInside(roots, command);
   // As mounts of their own, folders cannot be moved.
   const mounts = [...roots, ...foldersTo([...roots, ...readOnly], roots)].sort((a, b) => a.length - b.length);
   // The whole as a writable root comes before what makes parts of it private.

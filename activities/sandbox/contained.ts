@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { lstatSync, realpathSync, renameSync, symlinkSync } from 'node:fs';
 import { type Bubblewrap, bubblewrapArgv } from './bubblewrap.ts';
 import { holdPlaceholders } from './placeholders.ts';
-import { linkAt, protectedLinks } from './protected-paths.ts';
+import { linkAt, protectedLinks, protectedNames } from './protected-paths.ts';
 import type { Contained, SandboxedCommand } from './sandboxed-command.ts';
+import { codeCaches } from './temporary-folders.ts';
 import { writableRoots } from './writable-places.ts';
 
 /**
@@ -22,8 +23,10 @@ export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand)
     return notes;
   };
   try {
-    for (const root of roots.filter((root) => isGuarded(root, command.workingDirectory)))
-      holds.push(await holdPlaceholders(root));
+    for (const root of roots) {
+      const names = isGuarded(root, command.workingDirectory) ? protectedNames(root) : codeCaches();
+      holds.push(await holdPlaceholders(root, names));
+    }
     return { argv: bubblewrapArgv(bubblewrap, command), hasNamespace: true, release };
   } catch (error) {
     await release();
@@ -31,7 +34,10 @@ export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand)
   }
 }
 
-/** `/tmp` is everybody's: only what is there is protected in it, unless it is what the agent works in. */
+/**
+ * `/tmp` is everybody's: of what is missing there, only where code is kept is made, as an empty `.git`, say, would be
+ * seen by all. It is, where the agent works in `/tmp` itself.
+ */
 function isGuarded(root: string, workingDirectory: string): boolean {
   return root === realpathSync(workingDirectory) || root !== realpathSync('/tmp');
 }

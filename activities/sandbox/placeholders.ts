@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/index.ts';
 import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
 import { isWithin } from './is-within.ts';
-import { protectedPaths } from './protected-paths.ts';
+import { protectedNames, protectedPaths } from './protected-paths.ts';
 
 const OURS = new Date(PLACEHOLDER_TIME);
 /** Where we cannot make a folder, the command cannot make it either. */
@@ -20,15 +20,19 @@ const AGAIN_MS = 5;
  * is told by abstract sockets: the kernel gives a name to one process alone, and takes it back however that one ends.
  * What a killed worker leaves goes with the next command that ends in the folder.
  *
+ * @param names of what is protected in the folder, those that are made
  * @returns what gives the folder free again
  * @throws CadreError when the folder cannot be protected
  */
-export async function holdPlaceholders(folder: string): Promise<() => Promise<void>> {
+export async function holdPlaceholders(
+  folder: string,
+  names = protectedNames(folder),
+): Promise<() => Promise<void>> {
   const name = `cadre-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}`;
   const holder = await inTurn(name, folder, async () => {
     const server = await listen(`${name}-held-${randomUUID()}`);
     try {
-      for (const path of missingIn(folder)) makePlaceholder(path);
+      for (const path of missingIn(folder, names)) makePlaceholder(path);
     } catch (error) {
       await close(server);
       throw error;
@@ -43,8 +47,8 @@ export async function holdPlaceholders(folder: string): Promise<() => Promise<vo
 }
 
 /** What a link that leads out of the folder stands for is none of its business. */
-function missingIn(folder: string): string[] {
-  return protectedPaths(folder).filter((path) => !existsSync(path) && liesIn(path, folder));
+function missingIn(folder: string, names: readonly string[]): string[] {
+  return protectedPaths(folder, names).filter((path) => !existsSync(path) && liesIn(path, folder));
 }
 
 /** Also by what its own folder really is: a link on the way may lead out. */

@@ -2,18 +2,25 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readOrdinaryFile } from '../ordinary-file.ts';
 import { upToRepository } from './has-repository.ts';
+import { codeCaches, isTemporaryFolder } from './temporary-folders.ts';
 
 /** Inside a writable root these stay as they are: what is in them decides what runs later, outside the sandbox. */
 export const PROTECTED_NAMES: readonly string[] = ['.git', '.cadre', '.codex', '.claude', '.agents'];
+
+/** The same names in every folder, and in one for temporary files those that hold code there. */
+export function protectedNames(folder: string): readonly string[] {
+  return isTemporaryFolder(folder) ? [...PROTECTED_NAMES, ...codeCaches()] : PROTECTED_NAMES;
+}
 
 /**
  * What commands may neither change nor make in a folder; what a link stands for where it is one. `.git` is left out
  * inside of a repository, where it would make another one: those are not protected, and even an empty `.git` would
  * hide the real one from tools that look for it.
  */
-export function protectedPaths(folder: string): string[] {
+export function protectedPaths(folder: string, names = protectedNames(folder)): string[] {
   const isInside = upToRepository(folder).length > 1;
-  return PROTECTED_NAMES.filter((name) => name !== '.git' || !isInside)
+  return names
+    .filter((name) => name !== '.git' || !isInside)
     .map((name) => join(folder, name))
     .map((path) => {
       const target = linkAt(path);
@@ -30,7 +37,9 @@ export function protectedNow(folder: string): string[] {
 
 /** The protected names in a folder that are links, with what they say. */
 export function protectedLinks(folder: string): Map<string, string> {
-  const links = PROTECTED_NAMES.map((name) => [join(folder, name), linkAt(join(folder, name))] as const);
+  const links = protectedNames(folder).map(
+    (name) => [join(folder, name), linkAt(join(folder, name))] as const,
+  );
   return new Map(links.flatMap(([path, target]) => (target === undefined ? [] : [[path, target]])));
 }
 

@@ -1,6 +1,14 @@
 import type { SandboxMode } from '../../protocol/index.ts';
 
-export interface SandboxedCommand {
+/** What no command may write to, wherever it lies: it decides what runs later, outside the sandbox. */
+export interface OwnPlaces {
+  /** CADRE_HOME. */
+  stateDir: string;
+  /** Files and folders beside it. */
+  readOnly?: readonly string[] | undefined;
+}
+
+export interface SandboxedCommand extends OwnPlaces {
   mode: Exclude<SandboxMode, 'danger-full-access'>;
   /** The agent's: what `workspace-write` may write to, beside temporary folders. */
   workingDirectory: string;
@@ -8,8 +16,6 @@ export interface SandboxedCommand {
   open?: { writable_roots: readonly string[]; network: boolean } | undefined;
   /** Where the command starts. */
   cwd: string;
-  /** Never writable, wherever it lies. */
-  stateDir: string;
   environment: Readonly<Record<string, string>>;
   argv: readonly string[];
   /** It runs on a terminal that was opened for it alone. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isWithin } from './is-within.ts';
 import { limitedArgv } from './process-limits.ts';
-import { PROTECTED_NAMES, protectedNow, protectedPaths } from './protected-paths.ts';
+import { protectedNames, protectedNow, protectedPaths } from './protected-paths.ts';
 import { type Contained, isForLoader, type SandboxedCommand } from './sandboxed-command.ts';
 import { type SeatbeltProfile, type SeatbeltRules, seatbeltProfile } from './seatbelt-profile.ts';
 import { watchdog } from './watchdog.ts';
@@ -46,14 +46,17 @@ export function readOnlyRules(scratch: string, hasTerminal = false): SeatbeltRul
 
 /** @param workerFolder where the worker's own pipes are: a link in the place of one would have it write elsewhere */
 export function workspaceRules(
-  { workingDirectory, open, stateDir, hasTerminal = false }: SandboxedCommand,
+  { workingDirectory, open, stateDir, readOnly: own = [], hasTerminal = false }: SandboxedCommand,
   workerFolder: string,
 ): SeatbeltRules {
   const asked = [workingDirectory, ...(open?.writable_roots ?? [])];
   const writable = writableRoots(workingDirectory, open?.writable_roots, stateDir).map(truePath);
   // What is asked for and missing is not made either: a link there would open another folder to the next command.
   const missing = asked.filter((path) => !existsSync(path));
-  const readOnly = [...writable.flatMap(protectedIn), ...[stateDir, workerFolder, ...missing].map(truePath)];
+  const readOnly = [
+    ...writable.flatMap(protectedIn),
+    ...[stateDir, ...own, workerFolder, ...missing].map(truePath),
+  ];
   return {
     writable,
     guarded: writable,
@@ -86,7 +89,7 @@ export function sandboxExecArgv(
 
 /** The names, there or not, what links of these names stand for, and the repository that a `.git` file names. */
 function protectedIn(root: string): string[] {
-  const named = PROTECTED_NAMES.map((name) => join(root, name));
+  const named = protectedNames(root).map((name) => join(root, name));
   return [...named, ...[...protectedPaths(root), ...protectedNow(root)].map(truePath)];
 }
 

@@ -1,17 +1,18 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { CadreError } from '../../protocol/errors.ts';
 import { readTrusted } from '../trust/trusted-folders.ts';
 import { upToOutermost } from './has-repository.ts';
 import { foldersAbove, isWithin } from './is-within.ts';
 import { linksOn } from './links-on.ts';
 import { protectedNow } from './protected-paths.ts';
+import type { OwnPlaces, SandboxedCommand } from './sandboxed-command.ts';
+import { realPaths, temporaryFolders } from './temporary-folders.ts';
 
 /**
  * Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one, nor what lies
  * behind a link that an earlier command can have made. Of a repository that lies in one, the folders above the working
- * directory are some of their own: so they stay where they are, and what is protected in them, too. So do the projects
- * that the person trusts: whatever works around them could make itself roles there that count as the person's.
+ * directory are some of their own: so they stay where they are, and what is protected in them, too. So do the home of the
+ * person and the projects that they trust: whatever works around them could make itself roles there that count as theirs.
  *
  * @param stateDir CADRE_HOME, which knows the trusted projects
  * @throws CadreError `tool_failed` when the working directory lies behind such a link
@@ -32,7 +33,8 @@ export function writableRoots(
   const above = realPaths([workingDirectory]).flatMap(upToOutermost);
   const trusted =
     stateDir === undefined ? [] : realPaths(readTrusted(stateDir).folders.map(({ path }) => path));
-  const inside = [...above, ...trusted].filter((folder) => named.some((root) => isWithin(folder, root)));
+  const obeyed = [...realPaths([homedir()]), ...trusted];
+  const inside = [...above, ...obeyed].filter((folder) => named.some((root) => isWithin(folder, root)));
   return [...new Set([...named, ...inside])].sort((a, b) => a.length - b.length);
 }
 
@@ -61,17 +63,6 @@ function isOfSystem(folder: string): boolean {
   return ['/proc', '/sys', '/dev', '/run'].some((one) => isWithin(folder, one));
 }
 
-/** On macOS each user has one of their own, too, which programs ask the system for, whatever `TMPDIR` says. */
-function temporaryFolders(): string[] {
-  if (process.platform !== 'darwin') return ['/tmp'];
-  const own = realPaths([tmpdir()]).filter((path) => isWithin(path, '/private/var/folders'));
-  return ['/tmp', ...own];
-}
-
-export function realPaths(paths: readonly string[]): string[] {
-  return paths.filter((path) => existsSync(path)).map((path) => realpathSync(path));
-}
-
 function isOfKernel(root: string): boolean {
   return ['/proc', '/sys'].some((kernel) => isWithin(root, kernel)) || ['/dev', '/run'].includes(root);
 }
@@ -80,27 +71,26 @@ function isOfKernel(root: string): boolean {
 export interface WritablePlaces {
   /** The innermost writable root that a path lies in, links resolved; undefined where it lies in none. */
   rootOf(path: string): string | undefined;
-  /** Whether something could be made in a folder, links resolved. */
-  has(folder: string): boolean;
+  /** Whether something could be made in a folder, or a file be changed, links resolved. */
+  has(path: string): boolean;
 }
 
-export function writablePlaces(
-  workingDirectory: string,
-  stateDir: string,
-  more: readonly string[] = [],
-): WritablePlaces {
-  const roots = writableRoots(workingDirectory, more, stateDir);
-  const readOnly = readOnlyInside(roots, stateDir);
+export function writablePlaces({
+  workingDirectory,
+  open,
+  ...own
+}: Pick<SandboxedCommand, 'workingDirectory' | 'open'> & OwnPlaces): WritablePlaces {
+  const roots = writableRoots(workingDirectory, open?.writable_roots, own.stateDir);
+  const readOnly = readOnlyInside(roots, own);
   const rootOf = (path: string) => roots.findLast((root) => isWithin(path, root));
   return {
     rootOf,
-    has: (folder) => rootOf(folder) !== undefined && !readOnly.some((path) => isWithin(folder, path)),
+    has: (path) => rootOf(path) !== undefined && !readOnly.some((one) => isWithin(path, one)),
   };
 }
 
 /** What is protected in writable roots, as it is now. */
-export function readOnlyInside(roots: readonly string[], stateDir: string): string[] {
-  const state = existsSync(stateDir) ? [realpathSync(stateDir)] : [];
-  const found = [...roots.flatMap(protectedNow), ...state];
+export function readOnlyInside(roots: readonly string[], { stateDir, readOnly = [] }: OwnPlaces): string[] {
+  const found = [...roots.flatMap(protectedNow), ...realPaths([stateDir, ...readOnly])];
   return [...new Set(found)].filter((path) => roots.some((root) => isWithin(path, root)));
 }

@@ -1,11 +1,12 @@
-import { dirname, sep } from 'node:path';
+import { sep } from 'node:path';
 import { z } from 'zod';
 import { type AgentSettings, CadreError, refusalOutput, type SandboxMode } from '../../protocol/index.ts';
 import { parsePatch } from '../patch/parse-patch.ts';
 import { planFiles } from '../patch/plan-files.ts';
 import type { FileWrite } from '../patch/staged-file.ts';
 import { writeFiles } from '../patch/write-files.ts';
-import { PROTECTED_NAMES } from '../sandbox/protected-paths.ts';
+import { protectedNames } from '../sandbox/protected-paths.ts';
+import type { OwnPlaces } from '../sandbox/sandboxed-command.ts';
 import { writablePlaces } from '../sandbox/writable-places.ts';
 import { ApprovalNeeded } from './approval-needed.ts';
 import { defineTool, type ToolContext, type ToolResult } from './define-tool.ts';
@@ -63,10 +64,10 @@ async function applied(input: string, context: ToolContext): Promise<string> {
 
 function needsApproval(
   writes: readonly FileWrite[],
-  { agent, stateDir }: ToolContext,
+  { agent, ...own }: ToolContext,
 ): ApprovalNeeded | undefined {
   const { sandbox_mode: mode, approval_policy: policy } = agent.settings;
-  const isInside = mayWrite(agent.settings, stateDir);
+  const isInside = mayWrite(agent.settings, own);
   const outside = writes.filter(({ path }) => !isInside(path));
   const changed = policy === 'untrusted' ? writes : outside;
   if (changed.length === 0) return undefined;
@@ -101,17 +102,17 @@ function reasonFor(isOutside: boolean, mode: SandboxMode): string {
 /** What a patch may write without asking: what a command in the sandbox of the agent could. */
 function mayWrite(
   { sandbox_mode: mode, working_directory: folder, sandbox }: AgentSettings,
-  stateDir: string,
+  own: OwnPlaces,
 ): (path: string) => boolean {
   if (mode !== 'workspace-write') return () => mode === 'danger-full-access';
-  const places = writablePlaces(folder, stateDir, sandbox?.writable_roots);
+  const places = writablePlaces({ ...own, workingDirectory: folder, open: sandbox });
   return (path) => {
     const root = places.rootOf(path);
     if (root === undefined) return false;
     // Also where it does not exist yet, and however deep it lies: what is in it decides what runs later.
     // Some file systems take small letters and capitals for the same.
     const below = path.slice(root.length).toLowerCase().split(sep);
-    return !below.some((part) => PROTECTED_NAMES.includes(part)) && places.has(dirname(path));
+    return !below.some((part) => protectedNames(root).includes(part)) && places.has(path);
   };
 }
 

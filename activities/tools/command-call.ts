@@ -157,6 +157,7 @@ async function invocation(
     open: sandbox,
     cwd,
     stateDir: context.stateDir,
+    readOnly: context.readOnly,
     environment: own,
     argv: script === undefined ? argv : ['/bin/sh', '-c', script],
     hasTerminal,

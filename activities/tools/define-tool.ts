@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { AgentContext, ApprovalRule, ImageFile, PlanStep, ToolEffects } from '../../protocol/index.ts';
 import type { CommandSessions } from '../commands/command-sessions.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
+import type { OwnPlaces } from '../sandbox/sandboxed-command.ts';
 
 /** What a tool may use while it runs one call. */
 export interface ToolContext {
@@ -21,6 +22,8 @@ export interface ToolContext {
   seesImages: boolean;
   /** Folder for stored outputs (CADRE_HOME). */
   stateDir: string;
+  /** What no command in a sandbox may change, beside that. */
+  readOnly?: OwnPlaces['readOnly'];
   /** The conversation of an agent; a tool has to see to it that it is one of the same session. */
   readTranscript: ReadTranscript;
   /** The commands of this worker that go on between calls. */

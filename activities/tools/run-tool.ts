@@ -16,6 +16,7 @@ import { storeText } from '../handles/handle-store.ts';
 import type { ReadTranscript } from '../handles/transcripts.ts';
 import { activityContext, withHeartbeat } from '../heartbeat.ts';
 import { settlePatches } from '../patch/settle-patches.ts';
+import type { OwnPlaces } from '../sandbox/sandboxed-command.ts';
 import type { SessionStore } from '../session-store.ts';
 import { mayPass } from '../system-reason.ts';
 import { ApprovalNeeded, checkedNeed } from './approval-needed.ts';
@@ -35,6 +36,8 @@ export interface ToolDeps {
   remember(agent: AgentId, callId: string, output: string): void;
   /** CADRE_HOME: where long outputs are stored. */
   stateDir: string;
+  /** What no command in a sandbox may change, beside that. */
+  readOnly?: OwnPlaces['readOnly'];
   readTranscript: ReadTranscript;
   /** Commands that go on between calls. */
   commands: CommandSessions;
@@ -200,6 +203,7 @@ function contextOf(
     nonInteractive: session.non_interactive,
     seesImages: session.tools.view_image,
     stateDir: deps.stateDir,
+    readOnly: deps.readOnly,
     readTranscript: deps.readTranscript,
     commands: deps.commands,
     resolve: (path) => {

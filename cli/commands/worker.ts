@@ -12,6 +12,7 @@ import { onSignals } from '../follow/signals.ts';
 import type { Invocation } from '../invocation.ts';
 import { loadTools } from '../load-tools.ts';
 import type { Output } from '../output.ts';
+import { ownPlaces } from '../own-places.ts';
 import { nothingRuns } from '../serving/nothing-runs.ts';
 import { serveAllSessions } from '../serving/serve-all.ts';
 import { Serving } from '../serving/serving.ts';
@@ -54,7 +55,7 @@ export default async function worker(
       await serveQueue(
         invocation,
         place,
-        { queue: named, tools, graceMs, ...version, ...duties },
+        { queue: named, tools, toolsFile: options.tools, graceMs, ...version, ...duties },
         stop.signal,
       );
     } else await serveAllSessions(invocation, place, stop.signal);
@@ -85,10 +86,19 @@ async function untilNothingRuns(place: Workplace, session: SessionId, signal: Ab
   }
 }
 
+interface ServeOptions {
+  queue: string;
+  tools: Tool[];
+  /** Where those come from. */
+  toolsFile?: string | undefined;
+  graceMs: number;
+  version?: WorkerVersion;
+}
+
 async function serveQueue(
-  { output, cwd }: Invocation,
+  { output, cwd, environment }: Invocation,
   place: Workplace,
-  options: { queue: string; tools: Tool[]; graceMs: number; version?: WorkerVersion } & Duties,
+  { toolsFile, ...options }: ServeOptions & Duties,
   signal: AbortSignal,
 ): Promise<void> {
   const { graceMs, version } = options;
@@ -100,6 +110,7 @@ async function serveQueue(
     ...place.link.connectOptions,
     ...options,
     stateDir: place.home,
+    readOnly: ownPlaces(environment, toolsFile),
     environment: place.workerEnvironment,
     mcpServers: serversIn(surroundings, place.config.mcp_servers),
     ...rolloutsOf(place),

@@ -25,7 +25,7 @@ const place = (asked: string, mode: Mode = 'workspace-write', writable_roots?: s
     asked,
     AGENT,
     { sandbox_mode: mode, working_directory: work, ...sandbox },
-    join(work, 'state'),
+    { stateDir: join(work, 'state') },
   );
 };
 

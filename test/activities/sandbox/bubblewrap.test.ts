@@ -12,7 +12,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bubblewrapArgv } from '../../../activities/sandbox/bubblewrap.ts';
 import { sandboxReport } from '../../../activities/sandbox/detect-sandbox.ts';
 import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
@@ -233,6 +233,9 @@ describe.skipIf(!state.works)('inside the sandbox', () => {
 });
 
 test('the working directory is taken by its real path, and /tmp only once', () => {
+  // One among temporary files would be a root of its own.
+  vi.stubEnv('HOME', '/nowhere');
+  onTestFinished(() => void vi.unstubAllEnvs());
   symlinkSync(work, join(outside, 'link'));
   expect(writableRoots(join(outside, 'link'))).toEqual([realpathSync('/tmp'), realpathSync(work)]);
   expect(writableRoots('/tmp')).toEqual([realpathSync('/tmp')]);

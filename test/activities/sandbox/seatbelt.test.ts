@@ -25,6 +25,8 @@ let work: string;
 beforeEach(() => {
   // That of a user of macOS would be writable, too.
   vi.stubEnv('TMPDIR', '/tmp');
+  // One among temporary files would be a root of its own.
+  vi.stubEnv('HOME', '/nowhere');
   // Not below /tmp, which workspace-write may write to.
   outside = realpathSync(mkdtempSync('/var/tmp/cadre-seatbelt-'));
   work = join(outside, 'work');

@@ -1,0 +1,28 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { isWithin } from './is-within.ts';
+
+/** On macOS each user has one of their own, too, which programs ask the system for, whatever `TMPDIR` says. */
+export function temporaryFolders(): string[] {
+  if (process.platform !== 'darwin') return ['/tmp'];
+  const own = realPaths([tmpdir()]).filter((path) => isWithin(path, '/private/var/folders'));
+  return ['/tmp', ...own];
+}
+
+export function isTemporaryFolder(folder: string): boolean {
+  const real = realPaths([folder]);
+  return realPaths(temporaryFolders()).some((temporary) => real.includes(temporary));
+}
+
+/**
+ * Where programs that a person starts keep, among temporary files, compiled code, which they run without a second look:
+ * Node itself (npm, tsc, anything that asks it to) and what loads TypeScript in it.
+ */
+export function codeCaches(): string[] {
+  const { uid } = userInfo();
+  return ['node-compile-cache', `v8-compile-cache-${uid}`, `tsx-${uid}`, 'jiti', 'node-jiti'];
+}
+
+export function realPaths(paths: readonly string[]): string[] {
+  return paths.filter((path) => existsSync(path)).map((path) => realpathSync(path));
+}

@@ -1,0 +1,118 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
+import { codeCaches } from '../../../activities/sandbox/temporary-folders.ts';
+import { writableRoots } from '../../../activities/sandbox/writable-places.ts';
+import { applyPatch } from '../../../activities/tools/apply-patch.ts';
+import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
+import { shell } from '../../../activities/tools/shell.ts';
+import { contextIn } from '../tools/tool-context.ts';
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
+
+/** What Cadre, or another program of the person, runs or obeys outside of any sandbox stays as it is. */
+const { works } = await probeBubblewrap();
+
+let outside: string;
+let work: string;
+beforeEach(() => {
+  outside = realpathSync(mkdtempSync('/var/tmp/cadre-own-'));
+  work = join(outside, 'work');
+  mkdirSync(join(work, 'cache'), { recursive: true });
+  writeFileSync(join(work, 'cache', 'program'), 'as it was');
+  writeFileSync(join(work, 'config.toml'), 'as it was');
+});
+afterEach(() => rmSync(outside, { recursive: true, force: true }));
+
+const own = () => ({
+  stateDir: join(outside, 'state'),
+  readOnly: [join(work, 'cache'), join(work, 'config.toml')],
+});
+
+async function run(command: string, folder = work): Promise<string> {
+  const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: outside };
+  const context = { ...contextIn(folder), ...own(), environment };
+  const result = await shell.run(shell.parameters.parse({ command, timeout_ms: 60_000 }), context);
+  return typeof result === 'string' ? result : result.output;
+}
+
+describe.skipIf(!works)('a command', () => {
+  test.each([
+    'echo x > cache/program',
+    'echo x > cache/new',
+    'rm -rf cache',
+    'mv cache other',
+    'echo x > config.toml',
+    'rm -f config.toml',
+    'echo x > c && mv c config.toml',
+    'mv config.toml elsewhere',
+  ])('changes nothing that the worker says is its own: %s', async (line) => {
+    const output = await run(line);
+    expect(output).not.toContain('Exit code 0');
+    expect(readFileSync(join(work, 'cache', 'program'), 'utf8')).toBe('as it was');
+    expect(readdirSync(join(work, 'cache'))).toEqual(['program']);
+    expect(readFileSync(join(work, 'config.toml'), 'utf8')).toBe('as it was');
+    expect(await run('echo fine > beside && cat beside')).toContain('fine');
+  });
+
+  test.each(codeCaches())('leaves no code for other programs in /tmp/%s', async (name) => {
+    const wasThere = existsSync(join('/tmp', name));
+    expect(await run(`mkdir -p /tmp/${name}; echo x > /tmp/${name}/planted`)).toMatch(/Read-only|Permission/);
+    expect(await run(`rm -rf /tmp/${name} && mkdir /tmp/${name}`)).not.toContain('Exit code 0');
+    expect(existsSync(join('/tmp', name, 'planted'))).toBe(false);
+    // Another command, of another test, may hold it right now.
+    await vi.waitFor(() => expect(existsSync(join('/tmp', name))).toBe(wasThere), { timeout: 60_000 });
+  });
+
+  test('makes the person no roles where their home lies in what it may write to', async () => {
+    const home = join(work, 'home');
+    mkdirSync(home);
+    vi.stubEnv('HOME', home);
+    try {
+      await run('mkdir -p home/.claude/agents && echo x > home/.claude/agents/x.md');
+      expect(existsSync(join(home, '.claude'))).toBe(false);
+      expect(await run('echo fine > home/notes && cat home/notes')).toContain('fine');
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+});
+
+test('a patch of what the worker says is its own asks, of a file and of a folder', async () => {
+  const patch = (path: string) => `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch`;
+  const apply = (path: string) =>
+    Promise.resolve(
+      applyPatch.run(applyPatch.parameters.parse({ input: patch(path) }), { ...contextIn(work), ...own() }),
+    );
+  await expect(apply('cache/new')).rejects.toThrow(ApprovalNeeded);
+  rmSync(join(work, 'config.toml'));
+  writeFileSync(join(work, 'config.toml'), 'as it was');
+  const change = '*** Begin Patch\n*** Update File: config.toml\n@@\n-as it was\n+x\n*** End Patch';
+  await expect(
+    Promise.resolve(applyPatch.run({ input: change }, { ...contextIn(work), ...own() })),
+  ).rejects.toThrow(ApprovalNeeded);
+  expect(readFileSync(join(work, 'config.toml'), 'utf8')).toBe('as it was');
+  await apply('beside/new');
+  expect(readFileSync(join(work, 'beside', 'new'), 'utf8')).toBe('x\n');
+});
+
+test('a home that lies in a writable root is one of its own, and what lies beside none', () => {
+  vi.stubEnv('HOME', join(work, 'cache'));
+  try {
+    expect(writableRoots(work)).toContain(join(work, 'cache'));
+    expect(writableRoots(join(work, 'cache'))).not.toContain(work);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
