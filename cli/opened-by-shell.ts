@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { CadreError } from '../protocol/errors.ts';
 import { readOrdinaryFile } from '../worker/ordinary-file.ts';
-import type { Environment } from './config/environment-layer.ts';
+import type { Environment } from './config/environment.ts';
 
 /** What the shell has opened for this command, as `<(…)` does, may be a pipe that somebody writes to. */
 export const OPENED_BY_SHELL = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;

@@ -3,7 +3,7 @@ import module from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheDir } from '../server/home.ts';
-import type { Environment } from './config/environment-layer.ts';
+import type { Environment } from './config/environment.ts';
 
 const BUILT = fileURLToPath(new URL('..', import.meta.url));
 
