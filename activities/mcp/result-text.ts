@@ -1,32 +1,34 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-const annotated = {
-  text: z.string().optional(),
-  mimeType: z.string().optional(),
-  data: z.string().optional(),
-};
-const resource = z.looseObject({
-  uri: z.string().optional(),
-  mimeType: z.string().optional(),
-  text: z.string().optional(),
-  blob: z.string().optional(),
-});
+/** Many servers write out as null what is not there. */
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? undefined)
+  .optional();
+const resource = z.looseObject({ uri: text, mimeType: text, text, blob: text });
 const part = z.looseObject({
   type: z.string(),
-  ...annotated,
-  uri: z.string().optional(),
-  name: z.string().optional(),
-  description: z.string().optional(),
-  resource: resource.optional(),
+  text,
+  mimeType: text,
+  data: text,
+  uri: text,
+  name: text,
+  description: text,
+  resource: resource.nullish(),
 });
 export type Part = z.infer<typeof part>;
+const UNREADABLE: Part = { type: 'unreadable part' };
 
-/** The answer to a call, of which no more is demanded than is read. */
+/**
+ * The answer to a call, of which no more is demanded than is read: it has been made, and what is wrong with a part of the
+ * answer is no reason to lose the rest.
+ */
 export const callResultSchema = z.looseObject({
-  content: z.array(part).optional(),
+  content: z.array(part.catch(UNREADABLE)).nullish().catch([UNREADABLE]),
   structuredContent: z.unknown().optional(),
-  isError: z.boolean().optional(),
+  isError: z.boolean().nullish().catch(true),
 });
 export type CallResult = z.infer<typeof callResultSchema>;
 
@@ -36,11 +38,12 @@ export type CallResult = z.infer<typeof callResultSchema>;
  * @param images what is said of them
  */
 export function resultText(
-  { content = [], structuredContent }: CallResult,
+  { content: given, structuredContent }: CallResult,
   images: ReadonlyMap<Part, string>,
 ): string {
+  const content = given ?? [];
   const parts = content.map((one) => partText(one, images.get(one)));
-  if (structuredContent !== undefined && !isSaid(structuredContent, content)) {
+  if (structuredContent != null && !isSaid(structuredContent, content)) {
     parts.push(JSON.stringify(structuredContent));
   }
   const text = parts.join('\n').replaceAll('\0', '\u2400');
