@@ -34,6 +34,8 @@ const REASONS: Readonly<Record<string, string>> = {
 /** What passes: too many open files, short of memory, busy, a file server that was away. */
 const PASSING = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'EBUSY', 'ESTALE', 'ETIMEDOUT']);
 
+const OF_CONNECTIONS = new Set(['connect', 'bind', 'listen']);
+
 /**
  * Why something could not be done with a file, to stand behind its name: models and people read no words of Node's.
  *
@@ -52,9 +54,12 @@ export function systemReason(error: unknown, done: string): string {
  * @returns undefined for an error that no words are known for
  */
 export function inSystemWords(error: unknown): string | undefined {
-  const { syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
   const code = codeOf(error);
-  if (code === undefined || syscall === undefined || REASONS[code] === undefined) return undefined;
+  if (code === undefined || REASONS[code] === undefined) return undefined;
+  const { syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
+  if (syscall === undefined) return undefined;
+  // What Node says of a connection names the other side, which need not be a file.
+  if (OF_CONNECTIONS.has(syscall)) return undefined;
   return `${path ?? 'a file'} ${systemReason(error, 'used')} (${code})`;
 }
 
@@ -63,9 +68,13 @@ export function mayPass(error: unknown): boolean {
   return PASSING.has(codeOf(error) ?? '');
 }
 
-/** Of the error itself, or of the one that it has come from. */
-function codeOf(error: unknown): string | undefined {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
-  if (typeof code === 'string' && /^E[A-Z_]+$/.test(code)) return code;
-  return cause === undefined || cause === error ? undefined : codeOf(cause);
+/** Of the error itself, or of the one that it has come from; errors of a team's tools may hold anything. */
+function codeOf(error: unknown, deepest = 8): string | undefined {
+  try {
+    const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+    if (typeof code === 'string' && /^E[A-Z_]+$/.test(code)) return code;
+    return cause === undefined || deepest === 0 ? undefined : codeOf(cause, deepest - 1);
+  } catch {
+    return undefined;
+  }
 }

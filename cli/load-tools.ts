@@ -9,16 +9,13 @@ import { checkTools, insideTool } from '../worker/own-tools.ts';
 const LOAD_MS = 30_000;
 
 /**
- * A team's tools, from a module of theirs: what it exports that looks like a tool, and all that stands in a list that it
- * exports by default.
+ * A team's tools, from a module of theirs: what it exports that looks like a tool, and all that stands in a list, or by
+ * names in an object, that it exports by default.
  *
  * @throws CadreError `usage` for a module that cannot be loaded, or brings no tools, or some that cannot be used
  */
 export async function loadTools(path: string, limitMs = LOAD_MS): Promise<Tool[]> {
-  const module = await load(path, limitMs);
-  const { default: main, ...named } = module;
-  const listed = Array.isArray(main) ? main : [main].filter(isToolLike);
-  const found = [...new Set([...listed, ...Object.values(named).filter(isToolLike)])];
+  const found = [...new Set(toolsOf(await load(path, limitMs)))];
   if (found.length === 0) {
     throw new CadreError('usage', `--tools ${path} exports no tools.`, {
       hint: 'Export what defineTool of cadre/tools returns, each by a name or all in a default list.',
@@ -33,6 +30,17 @@ export async function loadTools(path: string, limitMs = LOAD_MS): Promise<Tool[]
       cause: error,
     });
   }
+}
+
+function toolsOf({ default: main, ...named }: Record<string, unknown>): unknown[] {
+  const byName = Object.values(named).filter(isToolLike);
+  if (Array.isArray(main)) return [...main, ...byName];
+  if (isToolLike(main)) return [main, ...byName];
+  if (typeof main !== 'object' || main === null) return byName;
+  // What CommonJS exports is all of it the default; if it was compiled from ESM, the default stands in there.
+  const { default: inner, ...others } = main as Record<string, unknown>;
+  const listed = Array.isArray(inner) ? inner : [inner].filter(isToolLike);
+  return [...listed, ...Object.values(others).filter(isToolLike), ...byName];
 }
 
 async function load(path: string, limitMs: number): Promise<Record<string, unknown>> {

@@ -16,7 +16,6 @@ import {
   noteSchema,
   plainText,
   requireServer,
-  sessionSettingsSchema,
   TASK_SHOWN,
   threadsProblem,
   type WorkerBuild,
@@ -25,6 +24,7 @@ import {
 import type { Rollouts } from '../rollout/rollouts.ts';
 import { AgentHandle } from './agent-handle.ts';
 import { checked, checkedContent } from './checked.ts';
+import { checkedSession } from './checked-session.ts';
 import { decideApproval } from './decide.ts';
 import { translate } from './errors.ts';
 import { listAgents } from './list.ts';
@@ -84,7 +84,7 @@ export class CadreClient {
     const settings = checked(agentSettingsSchema, withDialectLimits(options.settings), 'settings');
     const problem = threadsProblem(settings.dialect, settings.limits.max_threads);
     if (problem !== undefined) throw new CadreError('invalid_arguments', `settings: ${problem}`);
-    const session = checked(sessionSettingsSchema, options.session ?? {}, 'session');
+    const session = await checkedSession(options.session ?? {});
     if (options.session?.search_attributes === undefined) {
       session.search_attributes = await this.knownSearchAttributes();
     }

@@ -13,6 +13,7 @@ import {
 } from '../protocol/index.ts';
 import { AgentLine } from './agent-line.ts';
 import { checkedContent } from './checked.ts';
+import { checkedSession } from './checked-session.ts';
 import { translate } from './errors.ts';
 import { itemsOr, lastSeen, sessionSettingsOr } from './left-behind.ts';
 import { lastLife } from './resume.ts';
@@ -35,6 +36,8 @@ export async function startFork(
 ): Promise<number> {
   const { input, rollouts } = options;
   const content = input === undefined ? undefined : checkedContent(input, 'input');
+  // What it takes over was checked before, maybe by other rules.
+  await checkedSession(options.session ?? {});
   const line = new AgentLine(client, of);
   const { type, runId: newest, taskQueue } = await lastSeen(line, rollouts);
   if (type !== WORKFLOW_TYPE) {

@@ -37,8 +37,9 @@ const RULES: Record<string, Arrows> = {
     ),
   },
   server: { values: ['protocol', 'client', 'node:', '@temporalio/client', '@temporalio/proto', '*'] },
+  // The package of MCP holds a validator of JSON schemas.
   client: {
-    values: ['protocol', 'codec', 'rollout', 'node:'].concat(
+    values: ['protocol', 'codec', 'rollout', 'node:', '@modelcontextprotocol/server'].concat(
       ['client', 'common', 'proto'].map((name) => `@temporalio/${name}`),
     ),
     types: ['zod'],

@@ -15,7 +15,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** Marks what stands for an answer that cannot come any more. */
+/** Marks what stands for an answer that cannot come any more, or came and cannot be read. */
 export const STREAM_ENDED = Symbol('stream ended');
 
 /** Failures of the network before anything was sent. */

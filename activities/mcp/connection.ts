@@ -23,7 +23,7 @@ export interface ToolList {
   /** It lists more than anybody reads. */
   isCut: boolean;
 }
-const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+const listResult = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 
 /** More pages, or more tools, are no list that a model could choose from. */
 const MOST_PAGES = 100;
@@ -154,7 +154,7 @@ export class Connection {
           signal,
         });
         found.push(...result.tools);
-        if (result.nextCursor === undefined || result.nextCursor === cursor) {
+        if (result.nextCursor == null || result.nextCursor === cursor) {
           isCut = found.length > MOST_TOOLS;
           break;
         }

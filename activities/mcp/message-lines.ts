@@ -1,4 +1,5 @@
 import { deserializeMessage, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import { STREAM_ENDED } from './connection-lost.ts';
 import { FloodGuard } from './flood-guard.ts';
 
 /** The longest message: an answer with a large file or image in it. */
@@ -21,7 +22,10 @@ export class MessageLines {
     for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
       this.#parts.push(chunk.subarray(start, end));
       start = end + 1;
-      const line = Buffer.concat(this.#parts).toString();
+      // Some begin with a byte order mark.
+      const line = Buffer.concat(this.#parts)
+        .toString()
+        .replace(/^\uFEFF/, '');
       this.#parts = [];
       this.#length = 0;
       this.#guard.take(0, 1);
@@ -54,7 +58,22 @@ export class MessageLines {
       rubbish.lines++;
       rubbish.bytes += line.length;
       if (rubbish.bytes > MOST_RUBBISH) throw new Error(this.problem);
-      return undefined;
+      return unreadableAnswer(line);
     }
   }
+}
+
+/** Whoever asked need not wait for another: what has the id of a request, and asks nothing, was meant as its answer. */
+function unreadableAnswer(line: string): JSONRPCMessage | undefined {
+  let said: unknown;
+  try {
+    said = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (typeof said !== 'object' || said === null || 'method' in said || !('id' in said)) return undefined;
+  const { id } = said;
+  if (typeof id !== 'number' && typeof id !== 'string') return undefined;
+  const message = 'it answered with what is no message of MCP';
+  return { jsonrpc: '2.0', id, error: { code: 0, message, data: STREAM_ENDED } };
 }

@@ -1,31 +1,34 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-const annotated = {
-  text: z.string().optional(),
-  mimeType: z.string().optional(),
-  data: z.string().optional(),
-};
-const resource = z.looseObject({
-  uri: z.string().optional(),
-  mimeType: z.string().optional(),
-  text: z.string().optional(),
-  blob: z.string().optional(),
-});
+/** Many servers write out as null what is not there. */
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? undefined)
+  .optional();
+const resource = z.looseObject({ uri: text, mimeType: text, text, blob: text });
 const part = z.looseObject({
   type: z.string(),
-  ...annotated,
-  uri: z.string().optional(),
-  name: z.string().optional(),
-  description: z.string().optional(),
-  resource: resource.optional(),
+  text,
+  mimeType: text,
+  data: text,
+  uri: text,
+  name: text,
+  description: text,
+  resource: resource.nullish(),
 });
 export type Part = z.infer<typeof part>;
+const UNREADABLE: Part = { type: 'unreadable part' };
 
-/** The answer to a call, of which no more is demanded than is read. */
+/**
+ * The answer to a call, of which no more is demanded than is read: it has been made, and what is wrong with a part of the
+ * answer is no reason to lose the rest.
+ */
 export const callResultSchema = z.looseObject({
-  content: z.array(part).optional(),
+  content: z.array(part.catch(UNREADABLE)).nullish().catch([UNREADABLE]),
   structuredContent: z.unknown().optional(),
-  isError: z.boolean().optional(),
+  isError: z.boolean().nullish().catch(true),
 });
 export type CallResult = z.infer<typeof callResultSchema>;
 
@@ -35,11 +38,12 @@ export type CallResult = z.infer<typeof callResultSchema>;
  * @param images what is said of them
  */
 export function resultText(
-  { content = [], structuredContent }: CallResult,
+  { content: given, structuredContent }: CallResult,
   images: ReadonlyMap<Part, string>,
 ): string {
+  const content = given ?? [];
   const parts = content.map((one) => partText(one, images.get(one)));
-  if (structuredContent !== undefined && !content.some((one) => saysTheSame(one, structuredContent))) {
+  if (structuredContent != null && !isSaid(structuredContent, content)) {
     parts.push(JSON.stringify(structuredContent));
   }
   const text = parts.join('\n').replaceAll('\0', '\u2400');
@@ -77,12 +81,38 @@ function bytesOf(base64 = ''): string {
   return `${Math.floor((base64.replace(/=+$/, '').length * 3) / 4)} bytes`;
 }
 
-/** Servers give what has fields as text, too, for clients that know nothing else. */
-function saysTheSame(one: Part, structured: unknown): boolean {
-  if (one.type !== 'text' || one.text === undefined) return false;
+/**
+ * Servers give what has fields as other content, too, for clients that know nothing else; and much that has none they put
+ * into a single field, a text or the content itself.
+ */
+function isSaid(structured: unknown, content: readonly Part[]): boolean {
+  if (isSaidBy(content, structured)) return true;
+  const values = isObject(structured) ? Object.values(structured) : [];
+  return values.length === 1 && isSaidBy(content, values[0]);
+}
+
+function isSaidBy(content: readonly Part[], value: unknown): boolean {
+  if (content.some((part) => says(part, value))) return true;
+  const isList = Array.isArray(value) && value.length > 0 && value.length === content.length;
+  if (isList) return content.every((part, index) => says(part, value[index]));
+  return typeof value === 'string' && value === content.map(({ text }) => text).join('\n');
+}
+
+/** Compared with no regard to the order of fields. */
+function says(part: Part, value: unknown): boolean {
+  if (part.type !== 'text' || part.text === undefined) return isDeepStrictEqual(part, value);
+  return part.text === value || isDeepStrictEqual(parsed(part.text), value) || isDeepStrictEqual(part, value);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Undefined, which no JSON is, for what is none. */
+function parsed(text: string): unknown {
   try {
-    return JSON.stringify(JSON.parse(one.text)) === JSON.stringify(structured);
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }

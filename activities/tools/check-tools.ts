@@ -58,13 +58,16 @@ function labelOf(value: unknown, index: number): string {
 function problemsOf(value: unknown, label: string, seen: Map<string, string>): string[] {
   if (typeof value !== 'object' || value === null) return [`it is no tool (${typeof value})`];
   const tool = value as Partial<Tool>;
-  if (typeof tool.timeoutMs !== 'function' || typeof tool.summary !== 'function')
-    return ['it did not go through defineTool'];
+  if (typeof tool.commandSession !== 'function') return ['it did not go through defineTool'];
   const { aliases = [], ifLost } = tool as { aliases?: unknown; ifLost?: unknown };
   const names = [tool.name, ...(Array.isArray(aliases) ? aliases : [])];
   return [
     ...(Array.isArray(aliases) ? [] : ['aliases has to be a list of names']),
     ...(ifLost === undefined || typeof ifLost === 'string' ? [] : ['ifLost has to be a text']),
+    ...(typeof tool.timeoutMs === 'function'
+      ? []
+      : ['timeoutMs has to be a function that gives milliseconds, such as () => 10_000']),
+    ...(typeof tool.summary === 'function' ? [] : ['summary has to be a function that gives a text']),
     ...names.flatMap((name) => problemsOfName(name, name !== tool.name, seen, label)),
     ...(typeof tool.description === 'string' && tool.description.trim() !== ''
       ? []
@@ -83,6 +86,8 @@ function problemsOfName(name: unknown, isAlias: boolean, seen: Map<string, strin
   const other = seen.get(name);
   seen.set(name, label);
   if (other !== undefined) return [`there are two of the name ${name}`];
+  if (name === 'web_search')
+    return ['web_search is the own search of providers (tools.web_search): choose another name'];
   if (name in ACTIVITIES || OPERATIONS.has(name) || name.startsWith('mcp__'))
     return [`the name ${name} is taken by Cadre itself`];
   const original = BUILTIN_ALIASES.get(name);

@@ -107,13 +107,17 @@ export function defineTool<P extends z.ZodType>(spec: ToolSpec<P>): Tool {
     effects: spec.effects,
     ...(spec.ifLost === undefined ? {} : { ifLost: spec.ifLost }),
     parameters: spec.parameters,
-    timeoutMs: (args) => timeoutOf(spec, args as z.output<P>),
-    summary: (args) => spec.summary?.(args as z.output<P>) ?? '',
+    // What is no function is left as it is, for the check of the worker that gets it: not all tools are compiled.
+    timeoutMs: orAsIs(spec.timeoutMs, (args) => timeoutOf(spec, args as z.output<P>)),
+    summary: orAsIs(spec.summary, (args) => spec.summary?.(args as z.output<P>) ?? ''),
     commandSession: (args) => spec.commandSession?.(args as z.output<P>),
-    // What is none is left as it is, for the check of the worker that gets it.
     run:
       typeof spec.run === 'function' ? (args, context) => spec.run(args as z.output<P>, context) : spec.run,
   };
+}
+
+function orAsIs<F>(given: unknown, wrapped: F): F {
+  return given === undefined || typeof given === 'function' ? wrapped : (given as F);
 }
 
 /** Asked before the call runs, where nobody could tell the model of a mistake in it. */

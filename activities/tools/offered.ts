@@ -118,11 +118,12 @@ function standing(
   if (isSwitchedOff(name, isForSubAgents, session)) return 'not_allowed';
   // Said first: no role could change it.
   if (isForSubAgents && agent.depth >= agent.settings.limits.max_depth) return 'too_deep';
-  if (name === 'remember' && agent.settings.memory === undefined) return 'no_memory';
+  const tool = registry.find((tool) => tool.name === name);
+  const isOurs = tool !== undefined && isCadresOwn(tool);
+  if (name === 'remember' && isOurs && agent.settings.memory === undefined) return 'no_memory';
   const { tool_policy: policy } = agent.settings;
   if (!isAllowed(name, policy)) return 'not_allowed';
-  const tool = registry.find((tool) => tool.name === name);
-  if (policy.read_only && tool !== undefined && !keepsReadOnly(tool)) return 'not_allowed';
+  if (policy.read_only && tool !== undefined && !keepsReadOnly(tool, isOurs)) return 'not_allowed';
   return 'offered';
 }
 

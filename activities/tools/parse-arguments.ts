@@ -1,5 +1,5 @@
 import { type ErrorBody, explain } from '../../protocol/index.ts';
-import { messageOf } from './failure.ts';
+import { messageWithCauses } from './failure.ts';
 import { insideTool } from './inside-tool.ts';
 import type { OfferedTool } from './offered-tool.ts';
 
@@ -31,7 +31,7 @@ export async function parseArguments(
     if (parsed === 'late') return { error: brokenCheck(tool.name, `did not end within ${limitMs} ms`) };
     return parsed.success ? { value: parsed.data } : { error: invalidArguments(explain(parsed.error)) };
   } catch (error) {
-    return { error: brokenCheck(tool.name, `failed: ${messageOf(error)}`) };
+    return { error: brokenCheck(tool.name, `failed: ${messageWithCauses(error)}`) };
   } finally {
     clearTimeout(timer);
   }

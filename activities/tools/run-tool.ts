@@ -21,7 +21,7 @@ import type { SessionStore } from '../session-store.ts';
 import { mayPass } from '../system-reason.ts';
 import { ApprovalNeeded, checkedNeed } from './approval-needed.ts';
 import type { Tool, ToolContext, ToolResult } from './define-tool.ts';
-import { bodyOf, failure, messageOf } from './failure.ts';
+import { bodyOf, failure, messageOf, messageWithCauses } from './failure.ts';
 import { insideTool } from './inside-tool.ts';
 import { canonicalName, planCall } from './offered.ts';
 import { parseArguments } from './parse-arguments.ts';
@@ -133,10 +133,10 @@ async function runTool(
   const timeoutMs = tool.timeoutMs(parsed.value);
   const { signal: timeout, clear } = timeLimit(timeoutMs);
   const context = contextOf(request, session, deps, AbortSignal.any([cancelled, timeout]));
+  // Connections to servers of tools outlive a call, and are Cadre's own.
+  const isTeams = !isCadresOwn(tool);
   try {
     const run = () => tool.run(parsed.value, context);
-    // Connections to servers of tools outlive a call, and are Cadre's own.
-    const isTeams = !isCadresOwn(tool);
     const running = isTeams ? insideTool(tool.name, run) : run();
     const result = await untilAborted(running, context.signal);
     return found(await shortened(checkedResult(result, tool), request, deps), deps.ownQueue);
@@ -150,7 +150,7 @@ async function runTool(
     }
     if (error instanceof ApprovalNeeded) return unapproved(tool, error, request, context);
     if (tool.effects === 'none' && mayPass(error) && isToTryAgain()) throw passing(error);
-    return failure(bodyOf(error, tool.name));
+    return failure(bodyOf(error, tool.name, isTeams ? messageWithCauses : messageOf));
   } finally {
     clear();
   }

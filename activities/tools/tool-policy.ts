@@ -14,9 +14,13 @@ export function isAllowed(name: string, policy: ToolPolicy): boolean {
 /** Effects that a role may have all the same that only reads: commands, held by the sandbox, and notes to oneself. */
 const HARMLESS_EFFECTS: readonly string[] = [...SHELL_FAMILY, 'remember'];
 
-/** Whether an agent may have the tool that must not change anything. */
-export function keepsReadOnly(tool: { name: string; effects: ToolEffects }): boolean {
-  return tool.effects === 'none' || HARMLESS_EFFECTS.includes(tool.name);
+/**
+ * Whether an agent may have the tool that must not change anything.
+ *
+ * @param isCadresOwn a team's tool that has taken the place of one of Cadre's keeps no sandbox
+ */
+export function keepsReadOnly(tool: { name: string; effects: ToolEffects }, isCadresOwn: boolean): boolean {
+  return tool.effects === 'none' || (isCadresOwn && HARMLESS_EFFECTS.includes(tool.name));
 }
 
 /** Whether a list of names and globs means this tool. */

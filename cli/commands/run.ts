@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { checkedSchema } from '../../client/output-schema.ts';
 import { CadreError } from '../../protocol/index.ts';
 import { readOrdinaryFile, UnfitFile } from '../../worker/ordinary-file.ts';
 import { leaveWorkplace } from '../at-workplace.ts';
@@ -14,7 +15,6 @@ import { requireLines } from '../follow/require-lines.ts';
 import type { Invocation } from '../invocation.ts';
 import { isAtTerminal } from '../is-at-terminal.ts';
 import { OPENED_BY_SHELL } from '../opened-by-shell.ts';
-import { checkedSchema } from '../output-schema.ts';
 import { readText } from '../read-text.ts';
 import { startBackgroundWorker } from '../serving/background.ts';
 import { tellIfUnserved } from '../serving/tell-if-unserved.ts';
@@ -154,7 +154,7 @@ async function readSchema(path: string): Promise<Record<string, unknown>> {
       hint: 'Name a file with a JSON schema.',
     });
   }
-  return checkedSchema(schema, `--output-schema ${path}`);
+  return checkedSchema(schema, `--output-schema ${path}`, 'usage');
 }
 
 function schemaText(path: string): string {

@@ -75,6 +75,16 @@ test('a note that is too long is refused with how long it may be, and starts not
   });
 });
 
+test('an output schema that is none is refused before anything starts', async () => {
+  const settings = { model: 'm', provider: 'p', working_directory: '/tmp' };
+  const session = { output_schema: { type: 'object', required: 'a' } };
+  const started = cadre.start({ task: 'x', queue: 'q', settings, session });
+  await expect(started).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    message: 'session.output_schema is no valid JSON schema: required must be array.',
+  });
+});
+
 test('send and wait: the answer is that of the turn which the input started', async () => {
   const session = await worker().start({ script: ({ turn }) => say(`turn ${turn}`) });
   const agent = cadre.get(session.id);

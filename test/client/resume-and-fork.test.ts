@@ -168,6 +168,16 @@ test.each([
   },
 );
 
+test('with an output schema that is none nothing is forked', async () => {
+  const { root } = await closedSession();
+  const id = newRootId(Date.now(), Math.random);
+  await expect(root.fork({ id, session: { output_schema: { type: 'bogus' } } })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    message: expect.stringMatching(/^session\.output_schema is no valid JSON schema: type must be/),
+  });
+  await expect(cadre.get(id).status()).rejects.toMatchObject({ code: 'agent_not_found' });
+});
+
 test('a root that has closed, and still leaves its rollout, comes back as soon as that is done', async () => {
   const [writes, written] = [new Gate(), new Gate()];
   const session = await worker().start({

@@ -113,6 +113,9 @@ const WRONG: [string, string, RegExp][] = [
   ['description.ts', 'export const a = tool({ description: " " })', /it needs a description/],
   ['lost.ts', 'export const a = tool({ ifLost: 7 })', /ifLost has to be a text/],
   ['aliases.ts', 'export const a = tool({ aliases: 7 })', /aliases has to be a list of names/],
+  ['timeout.ts', 'export const a = tool({ timeoutMs: 5_000 })', /timeoutMs has to be a function/],
+  ['summary.ts', 'export const a = tool({ summary: "a" })', /summary has to be a function/],
+  ['search.ts', 'export const a = tool({ name: "web_search" })', /web_search is the own search of providers/],
   ['run.ts', 'export const a = tool({ run: "yes" })', /run has to be a function/],
 ];
 const HEAD = `import { defineTool } from 'cadre/tools';

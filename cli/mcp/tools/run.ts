@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { checkedSchema } from '../../../client/output-schema.ts';
 import { APPROVAL_POLICIES, SANDBOX_MODES, toolTogglesSchema } from '../../../protocol/index.ts';
 import { attachedImage } from '../../attached-image.ts';
 import type { Flag } from '../../config/load.ts';
-import { checkedSchema } from '../../output-schema.ts';
 import { checkedText } from '../../read-text.ts';
 import { type Call, defineMcpTool } from '../define-mcp-tool.ts';
 import { followRun } from '../follow-run.ts';
@@ -106,7 +106,8 @@ async function start(args: RunArguments, { sessions, invocation }: Call): Promis
   const task = checkedText(args.task, 'The task');
   const images = await Promise.all((args.images ?? []).map((path) => attachedImage(path, 'images')));
   const { agent, cwd, output_schema: schema, wait_agents: waitAgents } = args;
-  const outputSchema = schema === undefined ? undefined : await checkedSchema(schema, 'output_schema');
+  const outputSchema =
+    schema === undefined ? undefined : await checkedSchema(schema, 'output_schema', 'usage');
   return sessions.start(invocation, {
     task: async () => task,
     images,

@@ -185,6 +185,24 @@ test('a server that answers and ends at once has answered; one that closes its o
   });
 });
 
+test('an answer that is no message ends the wait at once, and the connection stays', async () => {
+  const served = started({ a: small('careless', {}, notes) });
+  await expect(run(await served.tool('mcp__a__misspeak'))).rejects.toMatchObject({
+    code: 'outcome_unknown',
+    message: expect.stringMatching(/the answer of the MCP server a was lost: .*what is no message of MCP/),
+  });
+  expect(await run(await served.tool('mcp__a__echo'), { say: 'there' })).toMatchObject({ output: 'there' });
+  expect(noted().filter((line) => line.startsWith('started'))).toHaveLength(1);
+});
+
+test('of an answer all is told that can be read, and null stands for what is not there', async () => {
+  const served = started({ a: small('careless') });
+  expect(await run(await served.tool('mcp__a__careless'))).toEqual({
+    output: 'done\n[unreadable part: not shown]\n[unreadable part: not shown]',
+    success: true,
+  });
+});
+
 test('a call that only reads is made once more when its server dies', async () => {
   const served = started({ a: small('good', { tools_read_only: ['die'] }, notes) });
   await expect(run(await served.tool('mcp__a__die'))).rejects.toMatchObject({ code: 'tool_failed' });

@@ -28,6 +28,7 @@ const tools: Record<string, unknown>[] = [
   { name: 'work', inputSchema: object({ ms: { type: 'number' } }) },
 ];
 const listed: Record<string, () => unknown[]> = {
+  careless: () => [...tools, ...['misspeak', 'careless'].map((name) => ({ name, inputSchema: object() }))],
   many: () => Array.from({ length: 200 }, (_, i) => ({ name: `tool_${i}`, inputSchema: object() })),
   'too-many': () => Array.from({ length: 2_500 }, (_, i) => ({ name: `tool_${i}`, inputSchema: object() })),
   'wrong-schema': () => [
@@ -42,6 +43,11 @@ const listed: Record<string, () => unknown[]> = {
 const answers: Record<string, (args: Record<string, unknown>) => unknown> = {
   echo: ({ say }) => text(String(say)),
   environment: () => ({ ...text(JSON.stringify(process.env)), structuredContent: { cwd: process.cwd() } }),
+  careless: () => ({
+    content: [{ type: 'text', text: 'done', mimeType: null }, null, { type: 'text', text: 7 }],
+    structuredContent: null,
+    isError: null,
+  }),
   long: () => text('a line of an output\n'.repeat(100_000)),
   everything: () => ({
     content: [
@@ -80,6 +86,7 @@ if (mode === 'noisy-death') {
 if (mode === 'flood') flood();
 if (mode === 'endless-line') setInterval(() => process.stdout.write('x'.repeat(1_000_000)), 1);
 if (mode === 'rubbish') process.stdout.write('Welcome to my server!\n> ');
+if (mode === 'careless') process.stdout.write('\uFEFF');
 note(`started ${process.pid}`);
 
 createInterface({ input: process.stdin }).on('line', (line) => {
@@ -98,7 +105,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     });
   } else if (method === 'tools/list') {
     if (mode === 'ever-changing' && lists++ > 0) return;
-    send({ id, result: { tools: listed[mode]?.() ?? tools } });
+    send({ id, result: { tools: listed[mode]?.() ?? tools, nextCursor: null } });
     if (mode === 'ever-changing') setInterval(changed, 300);
   } else if (method === 'ping') send({ id, result: {} });
   else if (method === 'notifications/cancelled') note('cancelled');
@@ -121,7 +128,8 @@ function answer(id: unknown, name: string, args: Record<string, unknown>): void 
   } else if (name === 'last-words') {
     send({ id, result: text('last words') });
     process.stdin.destroy();
-  } else if (name === 'refuse') send({ id, error: { code: -32602, message: 'say is missing' } });
+  } else if (name === 'misspeak') send({ id, error: null });
+  else if (name === 'refuse') send({ id, error: { code: -32602, message: 'say is missing' } });
   else if (name === 'sleep') setTimeout(() => send({ id, result: text('slept') }), Number(args.ms));
   else send({ id, result: answers[name]?.(args) ?? text(name) });
 }

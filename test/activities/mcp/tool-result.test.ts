@@ -66,3 +66,32 @@ test('what cannot be kept cannot be shown, and the rest of the answer is still t
   expect(result.image).toBeUndefined();
   expect(result.output).toMatch(/^look\n\[image .* not shown: it could not be kept \(ENOTDIR\)\]$/);
 });
+
+const text = (said: string) => ({ type: 'text', text: said });
+
+test.each<[string, object[], unknown]>([
+  ['the same as JSON', [text('{ "b": 1, "a": [2] }')], { a: [2], b: 1 }],
+  ['a text', [text('line\nanother')], { content: 'line\nanother' }],
+  ['texts as one', [text('one'), text('other')], { content: 'one\nother' }],
+  ['a list of texts', [text('one'), text('{"n":2}')], { result: ['one', { n: 2 }] }],
+  ['a number', [text('3')], { result: 3 }],
+  ['the content itself', [text('look'), image(PNG)], { content: [text('look'), image(PNG)] }],
+])('what stands in fields once more is not told twice: %s', async (_, content, structuredContent) => {
+  const plain = await read(content);
+  const both = await toolResult({ content, structuredContent } as never, { stateDir, seesImages: true });
+  expect(both.output).toBe(plain.output);
+});
+
+test.each<[object[], unknown]>([
+  [[text('12 files')], { count: 12 }],
+  [[text('one')], { result: ['one', 'other'] }],
+  [[text('one')], { result: 'one', more: true }],
+  [[], { result: null }],
+  [[], []],
+])('fields that say more are told: %j, %j', async (content, structuredContent) => {
+  const { output } = await toolResult({ content, structuredContent } as never, {
+    stateDir,
+    seesImages: true,
+  });
+  expect(output.split('\n').at(-1)).toBe(JSON.stringify(structuredContent));
+});

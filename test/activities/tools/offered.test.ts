@@ -34,6 +34,25 @@ const plan = (
 const limited = (max_depth: number) => agentSettingsSchema.shape.limits.parse({ max_depth });
 
 describe('what is offered', () => {
+  test.each(['shell', 'exec_command', 'remember', 'apply_patch'])(
+    'a %s of a team is none of Cadre: no agent that only reads has it with effects, and it needs no memory',
+    (name) => {
+      const own = (effects: 'none' | 'some') => {
+        const spec = { name, description: 'Own.', effects, parameters: z.object({}), run: async () => '' };
+        return [defineTool(spec)];
+      };
+      const reader = agentIn({
+        working_directory: '/',
+        tool_policy: { allow: [], deny: [], read_only: true },
+      });
+      const has = (agent: typeof reader, tools: ReturnType<typeof own>) =>
+        offeredTools(agent, sessionWith(), tools).some((tool) => tool.name === name);
+      expect(has(reader, own('some'))).toBe(false);
+      expect(has(reader, own('none'))).toBe(true);
+      expect(has(agentIn({ working_directory: '/' }), own('some'))).toBe(true);
+    },
+  );
+
   test('all tools for work and those of the dialect', () => {
     expect(names()).toEqual([...WORK, ...SUB_AGENTS]);
   });

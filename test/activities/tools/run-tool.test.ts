@@ -392,6 +392,36 @@ test('whatever a tool throws becomes an answer without a stack', async () => {
   expect((await failing(new Error('y'.repeat(1e6)))).output.length).toBeLessThan(5_000);
 });
 
+test.each<[unknown, string]>([
+  [
+    new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:9') }),
+    'fetch failed: connect ECONNREFUSED 127.0.0.1:9',
+  ],
+  [
+    new TypeError('fetch failed', { cause: new AggregateError([new Error('::1'), new Error('127.0.0.1')]) }),
+    'fetch failed: ::1; 127.0.0.1',
+  ],
+  [new Error('query: no table', { cause: new Error('no table') }), 'query: no table'],
+  [{ message: 'of another library' }, 'of another library'],
+  [{ status: 404 }, '{"status":404}'],
+  [circular(), 'again'],
+  [Object.defineProperty(new Error('odd'), 'code', { get: () => expect.fail('it is read') }), 'odd'],
+  [
+    Object.assign(new Error('connect ENOENT /run/a.sock'), { code: 'ENOENT', syscall: 'connect' }),
+    'connect ENOENT /run/a.sock',
+  ],
+])('what a tool throws is told with what it came from: %#', async (thrown, told) => {
+  const { message } = errorOf(await custom(toolThat(() => Promise.reject(thrown))));
+  expect(message).toBe(`custom failed: ${told}`);
+});
+
+function circular(): Error {
+  const [one, other] = [new Error('again'), new Error('again')];
+  one.cause = other;
+  other.cause = one;
+  return one;
+}
+
 test('a tool that takes too long is stopped, even when it does not listen', async () => {
   const tool = toolThat(() => new Promise(() => {}), { timeoutMs: () => 300 });
   expect(errorOf(await custom(tool))).toMatchObject({

@@ -38,7 +38,7 @@ test('what denies or allows a part of the shell means all of it, in the words of
   }
   expect(allowed({ allow: [allowedTools(['Bash']).names], deny: [] })).toEqual(SHELL_FAMILY);
   expect(allowed({ allow: [allowedTools(['BashOutput']).names], deny: [] })).toEqual([]);
-  for (const name of SHELL_FAMILY) expect(keepsReadOnly({ name, effects: 'some' })).toBe(true);
+  for (const name of SHELL_FAMILY) expect(keepsReadOnly({ name, effects: 'some' }, true)).toBe(true);
 });
 
 test('without lists everything is allowed, with an empty list nothing', () => {

@@ -12,18 +12,32 @@ const DRAFT_7 = 'http://json-schema.org/draft-07/schema';
  * only at the first call.
  *
  * @param where names it in the error
- * @throws CadreError `usage`
+ * @param code of the error: programs give arguments, people options of a command
+ * @throws CadreError
  */
-export async function checkedSchema(schema: unknown, where: string): Promise<Schema> {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-    throw invalid(where, 'a JSON schema is an object');
-  }
-  const problem = await problemOf(schema as Schema);
-  if (problem !== undefined) throw invalid(where, problem);
-  return schema as Schema;
+export async function checkedSchema(
+  schema: unknown,
+  where: string,
+  code: 'invalid_arguments' | 'usage' = 'invalid_arguments',
+): Promise<Schema> {
+  const problem = await problemOf(schema);
+  if (problem === undefined) return schema as Schema;
+  throw new CadreError(code, `${where} is no valid JSON schema: ${problem}.`, {
+    hint: 'Name one by the rules of https://json-schema.org, such as {"type": "object", "properties": {…}}.',
+  });
 }
 
-async function problemOf(schema: Schema): Promise<string | undefined> {
+async function problemOf(given: unknown): Promise<string | undefined> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    return 'a JSON schema is an object';
+  }
+  let schema: Schema;
+  try {
+    // As it will be read: a program may give what JSON leaves out, or cannot say.
+    schema = JSON.parse(JSON.stringify(given));
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
   const problems: string[] = [];
   for (const dialect of dialectsOf(schema)) {
     const problem = await problemIn(dialect, schema);
@@ -111,10 +125,4 @@ function isPattern(value: string, flags: string): boolean {
   } catch {
     return false;
   }
-}
-
-function invalid(where: string, reason: string): CadreError {
-  return new CadreError('usage', `${where} is no valid JSON schema: ${reason}.`, {
-    hint: 'Name one by the rules of https://json-schema.org, such as {"type": "object", "properties": {…}}.',
-  });
 }

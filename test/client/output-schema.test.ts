@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { checkedSchema } from '../../cli/output-schema.ts';
+import { checkedSchema } from '../../client/output-schema.ts';
 
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema';
@@ -24,11 +24,12 @@ test.each([
   [{ $ref: '#/nowhere' }, "can't resolve reference #/nowhere"],
   [{ pattern: '(' }, 'pattern must match format'],
   [{ pattern: '(?:a' }, 'pattern must match format'],
+  [circular(), 'Converting circular structure to JSON'],
   [[], 'a JSON schema is an object'],
   ['string', 'a JSON schema is an object'],
-])('%j is no schema', async (schema, reason) => {
+])('%o is no schema', async (schema, reason) => {
   await expect(checkedSchema(schema, 'output_schema')).rejects.toMatchObject({
-    code: 'usage',
+    code: 'invalid_arguments',
     message: expect.stringMatching(new RegExp(`^output_schema is no valid JSON schema: ${reason}`)),
   });
 });
@@ -57,3 +58,9 @@ test.each([
   expect(await checkedSchema(schema, 'output_schema')).toBe(schema);
   expect(warn).not.toHaveBeenCalled();
 });
+
+function circular(): object {
+  const schema = { type: 'object', not: {} };
+  schema.not = schema;
+  return schema;
+}
