@@ -124,9 +124,23 @@ export function parsePayload<T>(
 
 /** The issues of a zod error in one line: path and reason. */
 export function explain(error: z.ZodError): string {
-  return error.issues
-    .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
-    .join('; ');
+  return error.issues.flatMap(reasonsOf).join('; ');
+}
+
+function reasonsOf(issue: z.core.$ZodIssue): string[] {
+  const at = (path: PropertyKey[], reason: string) =>
+    path.length === 0 ? reason : `${path.join('.')}: ${reason}`;
+  if (issue.code !== 'invalid_union') return [at(issue.path, issue.message)];
+  const mistaken = issue.errors.flatMap(([first]) =>
+    first?.code === 'invalid_type' && first.path.length === 0 ? [first] : [],
+  );
+  const meant = issue.errors.filter(([first]) => !mistaken.some((other) => other === first));
+  if (meant.length === 1) {
+    return (meant[0] ?? []).flatMap((inner) => reasonsOf({ ...inner, path: [...issue.path, ...inner.path] }));
+  }
+  if (meant.length > 1 || mistaken[0] === undefined) return [at(issue.path, issue.message)];
+  const kinds = [...new Set(mistaken.map(({ expected }) => expected))].join(' or ');
+  return [at(issue.path, mistaken[0].message.replace(mistaken[0].expected, kinds))];
 }
 
 /**

@@ -113,9 +113,15 @@ export class StdioTransport implements Transport {
     }
     return new Promise((resolve, reject) => {
       child.stdin.write(serializeMessage(message), (error) =>
-        error ? reject(new NotSent(error.message, { cause: error })) : resolve(),
+        error ? void this.#unsent(error).then(reject) : resolve(),
       );
     });
+  }
+
+  /** A pipe that nobody reads any more says nothing: how its program has ended, which is heard of after it, does. */
+  async #unsent(cause: Error): Promise<NotSent> {
+    await Promise.race([this.#exited, sleep(GRACE_MS)]);
+    return new NotSent(this.#ended ?? cause.message, { cause });
   }
 
   async close(): Promise<void> {

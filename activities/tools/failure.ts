@@ -1,5 +1,6 @@
 import {
   CadreError,
+  counted,
   ERROR_CODES,
   type ErrorBody,
   refusalOutput,
@@ -15,10 +16,18 @@ const MOST_CAUSES = 4;
 /** The answer of a call that came to nothing. */
 export function failure(body: ErrorBody): ToolAnswer {
   const answer = {
-    output: refusalOutput({ ...body, message: body.message.slice(0, MOST_MESSAGE) }),
+    output: refusalOutput({ ...body, message: shortened(body.message) }),
     success: false,
   };
   return body.code === 'approval_unavailable' ? { ...answer, approval_missing: true } : answer;
+}
+
+/** In the middle: long are names and paths, and the reason stands in front of them or behind. */
+function shortened(message: string): string {
+  if (message.length <= MOST_MESSAGE) return message;
+  const kept = MOST_MESSAGE / 2;
+  const rest = counted(message.length - MOST_MESSAGE, 'more character');
+  return `${message.slice(0, kept)} [… ${rest} …] ${message.slice(-kept)}`.toWellFormed();
 }
 
 /**

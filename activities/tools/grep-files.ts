@@ -29,6 +29,7 @@ const parameters = z.strictObject({
   include: z
     .string()
     .min(1)
+    .max(10_000)
     .refine(withoutNul, { error: 'contains a NUL byte' })
     .optional()
     .describe('Only files that match this glob: *.ts, src/**'),

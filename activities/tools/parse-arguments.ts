@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type ErrorBody, explain } from '../../protocol/index.ts';
 import { messageWithCauses } from './failure.ts';
 import { insideTool } from './inside-tool.ts';
@@ -25,7 +26,7 @@ export async function parseArguments(
   const timer = setTimeout(() => limit.resolve('late'), limitMs);
   try {
     const parsed = await Promise.race([
-      insideTool(tool.name, () => tool.parameters.safeParseAsync(raw)),
+      insideTool(tool.name, () => checked(tool.parameters, raw)),
       limit.promise,
     ]);
     if (parsed === 'late') return { error: brokenCheck(tool.name, `did not end within ${limitMs} ms`) };
@@ -35,6 +36,32 @@ export async function parseArguments(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Many models give null for what they leave out: so it counts wherever a schema has no meaning of its own for it. */
+async function checked(parameters: z.ZodType, raw: unknown): Promise<z.ZodSafeParseResult<unknown>> {
+  const parsed = await parameters.safeParseAsync(raw);
+  if (parsed.success) return parsed;
+  const nulls = parsed.error.issues.flatMap(({ path }) => nullAt(raw, path));
+  if (nulls.length === 0) return parsed;
+  for (const { within, key } of nulls) delete within[key];
+  return parameters.safeParseAsync(raw);
+}
+
+/** The place of a null in an object, where that is what the path of an issue leads to. */
+function nullAt(
+  raw: unknown,
+  path: PropertyKey[],
+): { within: Record<PropertyKey, unknown>; key: PropertyKey }[] {
+  const key = path.at(-1);
+  let within = raw;
+  for (const step of path.slice(0, -1)) {
+    if (typeof within !== 'object' || within === null || !Object.hasOwn(within, step)) return [];
+    within = (within as Record<PropertyKey, unknown>)[step];
+  }
+  if (key === undefined || typeof within !== 'object' || within === null || Array.isArray(within)) return [];
+  const object = within as Record<PropertyKey, unknown>;
+  return Object.hasOwn(object, key) && object[key] === null ? [{ within: object, key }] : [];
 }
 
 function invalidArguments(problem: string): ErrorBody {

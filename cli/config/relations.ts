@@ -94,20 +94,21 @@ function providerConflicts({ model_providers: providers }: Config, originOf: Ori
 function serverConflicts({ mcp_servers: servers }: Config, originOf: OriginOf): Conflict[] {
   return Object.entries(servers).flatMap(([name, server]) => {
     const keyOf = (setting: string): string => formatKey(['mcp_servers', name, setting]);
-    if ((server.command === undefined) === (server.url === undefined)) {
-      const keys = ['command', 'url'].map(keyOf);
-      const message = `${formatKey(['mcp_servers', name])} needs either command or url`;
-      const { where } = originOf(keys[0] ?? '');
-      return [{ keys, where: where === 'default' ? 'mcp_servers' : where, message }];
-    }
-    const [way, foreign] =
-      server.url === undefined ? (['command', OF_URL] as const) : (['url', OF_COMMAND] as const);
     // Of a table a person has set what is in it.
-    const placeOf = (setting: (typeof foreign)[number]): string => {
+    const placeOf = (setting: keyof typeof server): string => {
       const value = server[setting];
       const [inner] = typeof value === 'object' && !Array.isArray(value) ? Object.keys(value) : [];
       return inner === undefined ? keyOf(setting) : formatKey(['mcp_servers', name, setting, inner]);
     };
+    if ((server.command === undefined) === (server.url === undefined)) {
+      const message = `${formatKey(['mcp_servers', name])} needs either command or url`;
+      const set = Object.keys(server) as (keyof typeof server)[];
+      const places = (['command', 'url', ...set] as const).map((setting) => originOf(placeOf(setting)).where);
+      const where = places.find((place) => place !== 'default') ?? 'mcp_servers';
+      return [{ keys: ['command', 'url'].map(keyOf), where, message }];
+    }
+    const [way, foreign] =
+      server.url === undefined ? (['command', OF_URL] as const) : (['url', OF_COMMAND] as const);
     return foreign
       .filter((setting) => server[setting] !== undefined)
       .map((setting) =>

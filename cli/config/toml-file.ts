@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { parse, TomlError } from 'smol-toml';
 import { CadreError } from '../../protocol/errors.ts';
@@ -32,13 +33,27 @@ export function readTomlFile(path: string): TomlFile | undefined {
     return { path, digest: undefined, values: {}, lineOf: () => undefined, broken };
   }
   const digest = createHash('sha256').update(bytes).digest('hex');
-  const text = bytes.toString();
   try {
+    const text = textOf(bytes, path);
     return { path, digest, values: parseToml(text, path), lineOf: lineFinder(text) };
   } catch (error) {
     if (!(error instanceof CadreError)) throw error;
     return { path, digest, values: {}, lineOf: () => undefined, broken: error };
   }
+}
+
+/** Read as something else, it would set something else than is written there. */
+function textOf(bytes: Buffer, path: string): string {
+  if (isUtf8(bytes)) return bytes.toString();
+  let line = 1;
+  for (let start = 0; ; line++) {
+    const end = bytes.indexOf('\n', start);
+    if (end < 0 || !isUtf8(bytes.subarray(start, end))) break;
+    start = end + 1;
+  }
+  throw new CadreError('config_invalid', `${path}:${line}: not valid TOML: it is not UTF-8`, {
+    hint: 'Save the file as UTF-8.',
+  });
 }
 
 const MEND = 'Mend the line; strings need quotes, tables stand in [brackets].';

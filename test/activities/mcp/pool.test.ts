@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'nod
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { StdioTransport } from '../../../activities/mcp/stdio-transport.ts';
 import { isAlive } from '../../../activities/sandbox/strays.ts';
 import type { Tool } from '../../../activities/tools/define-tool.ts';
 import type { CadreError, McpServerSettings } from '../../../protocol/index.ts';
@@ -102,6 +103,26 @@ test('a command that does not exist is named', async () => {
   expect(await served.offered()).toEqual([]);
   expect(served.problems().join('\n')).toMatch(/bad.*no-such-program(.|\n)*lost.*\/no\/such\/folder/);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'of a program that has ended before it was first written to, it is told how, and not what became of the pipe',
+  async () => {
+    const gone = {
+      command: 'no-such-program',
+      args: [],
+      environment: { PATH: '/usr/bin:/bin' },
+      secrets: [],
+    };
+    const transport = new StdioTransport({ ...gone, cwd: folder });
+    await transport.start();
+    // In one go, so that nothing is heard of its end before.
+    while (!/\) Z /.test(readFileSync(`/proc/${transport.pid}/stat`, 'utf8'))) {}
+    await expect(transport.send({ jsonrpc: '2.0', method: 'notifications/any' })).rejects.toThrow(
+      'it ended with exit code 127',
+    );
+    await transport.close();
+  },
+);
 
 test('a tool whose schema is wrong is left out, and only that', async () => {
   const served = started({ odd: small('wrong-schema') });

@@ -39,3 +39,42 @@ test('a check may wait for something, but not for ever', async () => {
     error: { code: 'tool_failed', message: expect.stringContaining('did not end within 500 ms') },
   });
 });
+
+test('an optional argument that is given as null counts as left out, wherever the schema has no meaning for null', async () => {
+  const schema = z
+    .strictObject({
+      cmd: z.union([z.string(), z.array(z.string())]),
+      workdir: z.string().optional(),
+      wait: z.int().default(7),
+      part: z.strictObject({ start: z.int().default(0), end: z.int().optional() }).optional(),
+      words: z.array(z.string()).optional(),
+      parent: z.string().nullable().optional(),
+    })
+    .refine(({ workdir }) => workdir !== 'refused', { error: 'is checked' });
+  const given = (args: object) => parseArguments({ name: 'own', parameters: schema }, JSON.stringify(args));
+  expect(
+    await given({ cmd: 'ls', workdir: null, wait: null, part: { start: 1, end: null }, parent: null }),
+  ).toEqual({ value: { cmd: 'ls', wait: 7, part: { start: 1 }, parent: null } });
+
+  const refused = (message: string) => ({
+    error: { code: 'invalid_arguments', message: expect.stringContaining(message) },
+  });
+  expect(await given({ cmd: null })).toMatchObject(refused('cmd: '));
+  expect(await given({ cmd: 'ls', other: null })).toMatchObject(refused('"other"'));
+  expect(await given({ cmd: 'ls', words: [null] })).toMatchObject(refused('words.0: '));
+  expect(await given({ cmd: 'ls', wait: null, workdir: 'refused' })).toMatchObject(refused('is checked'));
+});
+
+test('what may be of several kinds, and is of none, is told with all of them', async () => {
+  const parameters = z.strictObject({ command: z.union([z.string(), z.array(z.string()).min(1)]) });
+  const told = async (json: string) => {
+    const result = await parseArguments({ name: 'own', parameters }, json);
+    return 'error' in result ? result.error.message : undefined;
+  };
+  expect(await told('{}')).toBe(
+    'failed to parse function arguments: command: Invalid input: expected string or array, received undefined',
+  );
+  expect(await told('{"command":7}')).toContain(
+    'command: Invalid input: expected string or array, received number',
+  );
+});

@@ -151,6 +151,22 @@ test('what the system says is told in words', async () => {
   expect(message).toBe(`The memory ${folder} is a folder, not a file.`);
 });
 
+test('however long a name is, the reason is told', async () => {
+  const long = 'x'.repeat(300_000);
+  for (const [name, args, reason] of [
+    ['read_file', { path: long }, 'too long'],
+    ['list_dir', { path: 'b/'.repeat(100_000) }, 'does not exist'],
+    ['view_image', { path: long }, 'too long'],
+    ['grep_files', { pattern: 'a', path: long }, 'too long'],
+    ['grep_files', { pattern: 'a', include: long }, 'include: Too big'],
+    ['apply_patch', { input: `*** Begin Patch\n*** Add File: ${long}\n+x\n*** End Patch` }, 'too long'],
+  ] as const) {
+    const { message } = errorOf(await call({ name, args }));
+    expect(message, name).toContain(reason);
+    expect(message.length, name).toBeLessThan(5_000);
+  }
+});
+
 test('the rule for tools and the arguments are checked again when the call runs', async () => {
   const tool_policy = { allow: [], deny: ['shell'] };
   const denied = await call({

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type ConfigSources, loadConfig } from '../../../cli/config/load.ts';
@@ -129,6 +129,16 @@ test.each([
   const error = await load({}, { overrides: [override] }).catch((e) => e);
   expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining(message) });
   expect(error.message).not.toMatch(/pw@|sk-proj/);
+});
+
+test('a file that is no UTF-8 is refused with its line, not read as another value', async () => {
+  const root = folderWith({ [USER]: '' });
+  const bytes = Buffer.from('# fine\n[model_aliases]\nfast = "gro\xdf"\n', 'latin1');
+  writeFileSync(join(root, USER), bytes);
+  await expect(loadConfig({ cwd: root, environment: { HOME: join(root, 'home') } })).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('config.toml:3: not valid TOML: it is not UTF-8'),
+  });
 });
 
 test('all problems are named at once', async () => {

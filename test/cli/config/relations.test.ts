@@ -50,7 +50,7 @@ test.each([
     '[mcp_servers.m]\ncommand = "x"\nurl = "http://localhost:1"',
     ':2: mcp_servers.m needs either command or url',
   ],
-  ['[mcp_servers.m]\nargs = ["x"]', 'mcp_servers.m needs either command or url'],
+  ['\n[mcp_servers.m]\nargs = ["x"]', ':3: mcp_servers.m needs either command or url'],
   [
     '[mcp_servers.m]\nurl = "http://localhost:1"\nenv = { A = "b" }',
     ':3: mcp_servers.m.env.A: it has no use beside mcp_servers.m.url: leave one of them out',
