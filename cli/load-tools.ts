@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { registerHooks } from 'node:module';
+import { resolve, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CadreError } from '../protocol/index.ts';
 import type { Tool } from '../worker/index.ts';
 import { checkTools, insideTool } from '../worker/own-tools.ts';
@@ -12,10 +13,15 @@ const LOAD_MS = 30_000;
  * A team's tools, from a module of theirs: what it exports that looks like a tool, and all that stands in a list that it
  * exports by default.
  *
+ * @param onFile is told of each file that is loaded for it, beside what lies in `node_modules`
  * @throws CadreError `usage` for a module that cannot be loaded, or brings no tools, or some that cannot be used
  */
-export async function loadTools(path: string, limitMs = LOAD_MS): Promise<Tool[]> {
-  const module = await load(path, limitMs);
+export async function loadTools(
+  path: string,
+  limitMs = LOAD_MS,
+  onFile: (file: string) => void = () => {},
+): Promise<Tool[]> {
+  const module = await toldOfFiles(onFile, () => load(path, limitMs));
   const { default: main, ...named } = module;
   const listed = Array.isArray(main) ? main : [main].filter(isToolLike);
   const found = [...new Set([...listed, ...Object.values(named).filter(isToolLike)])];
@@ -32,6 +38,21 @@ export async function loadTools(path: string, limitMs = LOAD_MS): Promise<Tool[]
       ...(error.hint === undefined ? {} : { hint: error.hint }),
       cause: error,
     });
+  }
+}
+
+async function toldOfFiles<T>(onFile: (file: string) => void, work: () => Promise<T>): Promise<T> {
+  const hooks = registerHooks({
+    load(url, context, next) {
+      const file = url.startsWith('file:') ? fileURLToPath(url) : undefined;
+      if (file !== undefined && !file.split(sep).includes('node_modules')) onFile(file);
+      return next(url, context);
+    },
+  });
+  try {
+    return await work();
+  } finally {
+    hooks.deregister();
   }
 }
 

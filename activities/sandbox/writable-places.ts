@@ -4,6 +4,7 @@ import { readTrusted } from '../trust/trusted-folders.ts';
 import { upToOutermost } from './has-repository.ts';
 import { foldersAbove, isWithin } from './is-within.ts';
 import { linksOn } from './links-on.ts';
+import { ownPaths } from './own-places.ts';
 import { protectedNow } from './protected-paths.ts';
 import type { OwnPlaces, SandboxedCommand } from './sandboxed-command.ts';
 import { realPaths, temporaryFolders } from './temporary-folders.ts';
@@ -89,8 +90,8 @@ export function writablePlaces({
   };
 }
 
-/** What is protected in writable roots, as it is now. */
-export function readOnlyInside(roots: readonly string[], { stateDir, readOnly = [] }: OwnPlaces): string[] {
-  const found = [...roots.flatMap(protectedNow), ...realPaths([stateDir, ...readOnly])];
+/** What is protected in writable roots, as it is now; of what is the worker's own, also what is missing. */
+export function readOnlyInside(roots: readonly string[], own: OwnPlaces): string[] {
+  const found = [...roots.flatMap(protectedNow), ...realPaths([own.stateDir]), ...ownPaths(own)];
   return [...new Set(found)].filter((path) => roots.some((root) => isWithin(path, root)));
 }
