@@ -6,7 +6,7 @@ import { missingOwn, ownLinks } from './own-places.ts';
 import { holdPlaceholders } from './placeholders.ts';
 import { protectedLinks, protectedNames } from './protected-paths.ts';
 import type { Contained, SandboxedCommand } from './sandboxed-command.ts';
-import { codeCaches } from './temporary-folders.ts';
+import { codeCaches, isTemporaryFolder } from './temporary-folders.ts';
 import { writableRoots } from './writable-places.ts';
 
 /**
@@ -42,9 +42,9 @@ export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand)
 }
 
 /**
- * `/tmp` is everybody's: of what is missing there, only where code is kept is made, as an empty `.git`, say, would be
- * seen by all. It is, where the agent works in `/tmp` itself.
+ * Folders for temporary files are everybody's: of what is missing there, only where code is kept is made, as an empty
+ * `.git`, say, would be seen by all. It is, where the agent works in one itself.
  */
 function isGuarded(root: string, workingDirectory: string): boolean {
-  return root === realpathSync(workingDirectory) || root !== realpathSync('/tmp');
+  return root === realpathSync(workingDirectory) || !isTemporaryFolder(root);
 }

@@ -76,6 +76,19 @@ describe.skipIf(!works)('a command', () => {
     await vi.waitFor(() => expect(existsSync(join('/tmp', name))).toBe(wasThere), { timeout: 60_000 });
   });
 
+  test('leaves no code for other programs where the person has them keep temporary files', async () => {
+    vi.stubEnv('TMPDIR', join(work, 'temporary'));
+    mkdirSync(join(work, 'temporary'));
+    try {
+      const name = 'temporary/node-compile-cache';
+      expect(await run(`mkdir -p ${name}; echo x > ${name}/planted`)).toContain('Read-only');
+      expect(await run('mkdir temporary/.git temporary/fine && ls -A temporary')).toContain('fine');
+      expect(readdirSync(join(work, 'temporary')).toSorted()).toEqual(['.git', 'fine']);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   test('makes the person no roles where their home lies in what it may write to', async () => {
     const home = join(work, 'home');
     mkdirSync(home);
