@@ -109,7 +109,13 @@ async function serveQueue(
   const { createWorker } = await import('../../worker/create-worker.ts');
   const { HOME, PATH: searchPath } = place.workerEnvironment;
   const { writable_roots: writableRoots } = place.config.sandbox;
-  const surroundings = { cwd, home: HOME || homedir(), searchPath, writableRoots };
+  const surroundings = {
+    cwd,
+    home: HOME || homedir(),
+    searchPath,
+    variables: place.workerEnvironment,
+    writableRoots,
+  };
   const serving = await createWorker({
     ...place.link.connectOptions,
     ...options,
