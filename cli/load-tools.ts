@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { registerHooks } from 'node:module';
+import { resolve, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CadreError } from '../protocol/index.ts';
 import type { Tool } from '../worker/index.ts';
 import { checkTools, insideTool } from '../worker/own-tools.ts';
@@ -12,10 +13,15 @@ const LOAD_MS = 30_000;
  * A team's tools, from a module of theirs: what it exports that looks like a tool, and all that stands in a list, or by
  * names in an object, that it exports by default.
  *
+ * @param onFile is told of each file that is loaded for it, beside what lies in `node_modules`
  * @throws CadreError `usage` for a module that cannot be loaded, or brings no tools, or some that cannot be used
  */
-export async function loadTools(path: string, limitMs = LOAD_MS): Promise<Tool[]> {
-  const found = [...new Set(toolsOf(await load(path, limitMs)))];
+export async function loadTools(
+  path: string,
+  limitMs = LOAD_MS,
+  onFile: (file: string) => void = () => {},
+): Promise<Tool[]> {
+  const found = [...new Set(toolsOf(await toldOfFiles(onFile, () => load(path, limitMs))))];
   if (found.length === 0) {
     throw new CadreError('usage', `--tools ${path} exports no tools.`, {
       hint: 'Export what defineTool of cadre/tools returns, each by a name or all in a default list.',
@@ -41,6 +47,21 @@ function toolsOf({ default: main, ...named }: Record<string, unknown>): unknown[
   const { default: inner, ...others } = main as Record<string, unknown>;
   const listed = Array.isArray(inner) ? inner : [inner].filter(isToolLike);
   return [...listed, ...Object.values(others).filter(isToolLike), ...byName];
+}
+
+async function toldOfFiles<T>(onFile: (file: string) => void, work: () => Promise<T>): Promise<T> {
+  const hooks = registerHooks({
+    load(url, context, next) {
+      const file = url.startsWith('file:') ? fileURLToPath(url) : undefined;
+      if (file !== undefined && !file.split(sep).includes('node_modules')) onFile(file);
+      return next(url, context);
+    },
+  });
+  try {
+    return await work();
+  } finally {
+    hooks.deregister();
+  }
 }
 
 async function load(path: string, limitMs: number): Promise<Record<string, unknown>> {

@@ -13,7 +13,7 @@ export async function mcpFindings(config: Config, environment: Environment, cwd:
   const exclude = [...filter.exclude, ...mcpKeyVariables(servers)];
   const { PATH: searchPath, HOME: home = '' } = environment;
   const { writable_roots: writableRoots } = config.sandbox;
-  const place = { cwd, home: home || homedir(), searchPath, writableRoots };
+  const place = { cwd, home: home || homedir(), searchPath, variables: environment, writableRoots };
   const reports = await tryServers(serversIn(place, servers), {
     environment: filterEnvironment(environment, { ...filter, exclude }),
     variables: environment,

@@ -78,7 +78,13 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const providers = { ...config.model_providers, [provider.name]: provider.settings };
   const { PATH: searchPath, HOME: userHome } = environment;
   const { writable_roots: writableRoots } = config.sandbox;
-  const place = { cwd: choices.cwd, home: userHome || homedir(), searchPath, writableRoots };
+  const place = {
+    cwd: choices.cwd,
+    home: userHome || homedir(),
+    searchPath,
+    variables: environment,
+    writableRoots,
+  };
   const { include, exclude } = config.shell_environment;
   const { key_env: own } = config.encryption ?? {};
   const keys = [

@@ -104,7 +104,7 @@ export class Workplace {
             ...this.link.connectOptions,
             queue,
             stateDir: this.home,
-            readOnly: ownPlaces(this.#invocation.environment),
+            readOnly: ownPlaces(this.#invocation.environment, this.config),
             environment: this.workerEnvironment,
             rollouts: ownRollouts(this.home),
             workflowsOnly,

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import type { McpServerSettings } from '../../protocol/index.ts';
+import { withoutFillableCode } from '../sandbox/code-variables.ts';
 import { outsidePath } from '../sandbox/outside-path.ts';
 
 export interface Surroundings {
@@ -36,7 +37,7 @@ export function serverEnvironment(
   const { PATH: path } = environment;
   const plain = Object.entries(environment).filter(([name]) => !OF_NPM.test(name));
   return {
-    ...Object.fromEntries(plain),
+    ...withoutFillableCode(Object.fromEntries(plain), []),
     ...(path === undefined ? {} : { PATH: outsidePath(path, []) }),
     ...env,
     ...Object.fromEntries(passed),

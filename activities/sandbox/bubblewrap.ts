@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin } from './is-within.ts';
+import { ownLinks } from './own-places.ts';
 import { PIPES_PREFIX, SHARED_MEMORY } from './pipes-folder.ts';
 import { limitedArgv } from './process-limits.ts';
 import { isForLoader, type SandboxedCommand } from './sandboxed-command.ts';
@@ -53,9 +54,10 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
   const roots = isWriting
     ? writableRoots(command.workingDirectory, command.open?.writable_roots, command.stateDir)
     : [];
-  const readOnly = readOnlyInside(roots, command);
+  const readOnly = readOnlyInside(roots, command).filter((path) => existsSync(path));
+  const kept = [...roots, ...readOnly, ...ownLinks(roots, command).keys()];
   // As mounts of their own, folders cannot be moved.
-  const mounts = [...roots, ...foldersTo([...roots, ...readOnly], roots)].sort((a, b) => a.length - b.length);
+  const mounts = [...roots, ...foldersTo(kept, roots)].sort((a, b) => a.length - b.length);
   // The whole as a writable root comes before what makes parts of it private.
   const isAllWritable = roots.includes('/');
   return [

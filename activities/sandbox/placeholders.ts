@@ -42,7 +42,9 @@ export async function holdPlaceholders(
   return () =>
     inTurn(name, folder, async () => {
       await close(holder);
-      if (!isHeld(name)) for (const path of protectedPaths(folder)) removePlaceholder(path);
+      if (isHeld(name)) return;
+      const all = [...new Set([...protectedNames(folder), ...names])];
+      for (const path of protectedPaths(folder, all)) removePlaceholder(path);
     });
 }
 

@@ -9,9 +9,10 @@ export function temporaryFolders(): string[] {
   return ['/tmp', ...own];
 }
 
+/** Also the one that the person has said, wherever it lies: whether commands may write there is another matter. */
 export function isTemporaryFolder(folder: string): boolean {
   const real = realPaths([folder]);
-  return realPaths(temporaryFolders()).some((temporary) => real.includes(temporary));
+  return realPaths([...temporaryFolders(), tmpdir()]).some((temporary) => real.includes(temporary));
 }
 
 /**

@@ -1,9 +1,10 @@
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { CadreError } from '../../protocol/errors.ts';
 import { readTrusted } from '../trust/trusted-folders.ts';
 import { upToOutermost } from './has-repository.ts';
 import { foldersAbove, isWithin } from './is-within.ts';
 import { linksOn } from './links-on.ts';
+import { ownPaths } from './own-places.ts';
 import { protectedNow } from './protected-paths.ts';
 import type { OwnPlaces, SandboxedCommand } from './sandboxed-command.ts';
 import { realPaths, temporaryFolders } from './temporary-folders.ts';
@@ -13,6 +14,7 @@ import { realPaths, temporaryFolders } from './temporary-folders.ts';
  * behind a link that an earlier command can have made. Of a repository that lies in one, the folders above the working
  * directory are some of their own: so they stay where they are, and what is protected in them, too. So do the home of the
  * person and the projects that they trust: whatever works around them could make itself roles there that count as theirs.
+ * And their folder for temporary files, where programs keep code.
  *
  * @param stateDir CADRE_HOME, which knows the trusted projects
  * @throws CadreError `tool_failed` when the working directory lies behind such a link
@@ -33,7 +35,7 @@ export function writableRoots(
   const above = realPaths([workingDirectory]).flatMap(upToOutermost);
   const trusted =
     stateDir === undefined ? [] : realPaths(readTrusted(stateDir).folders.map(({ path }) => path));
-  const obeyed = [...realPaths([homedir()]), ...trusted];
+  const obeyed = [...realPaths([homedir(), tmpdir()]), ...trusted];
   const inside = [...above, ...obeyed].filter((folder) => named.some((root) => isWithin(folder, root)));
   return [...new Set([...named, ...inside])].sort((a, b) => a.length - b.length);
 }
@@ -89,8 +91,8 @@ export function writablePlaces({
   };
 }
 
-/** What is protected in writable roots, as it is now. */
-export function readOnlyInside(roots: readonly string[], { stateDir, readOnly = [] }: OwnPlaces): string[] {
-  const found = [...roots.flatMap(protectedNow), ...realPaths([stateDir, ...readOnly])];
+/** What is protected in writable roots, as it is now; of what is the worker's own, also what is missing. */
+export function readOnlyInside(roots: readonly string[], own: OwnPlaces): string[] {
+  const found = [...roots.flatMap(protectedNow), ...realPaths([own.stateDir]), ...ownPaths(own)];
   return [...new Set(found)].filter((path) => roots.some((root) => isWithin(path, root)));
 }

@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { z } from 'zod';
 import { CadreError, counted } from '../../protocol/index.ts';
 import { runSupervised } from '../sandbox/supervised.ts';
+import { containedReading } from './contained-reading.ts';
 import { defineTool, type ToolContext } from './define-tool.ts';
 import { ordinaryPath } from './ordinary-path.ts';
 import { pathArgument, shownName } from './path-argument.ts';
@@ -87,14 +88,13 @@ class Search {
   }
 
   async run(argv: string[], cwd: string, context: ToolContext): Promise<SearchEnd> {
+    const { release, ...reading } = await containedReading(argv, cwd, context);
     try {
       const end = await runSupervised({
-        argv,
+        ...reading,
         cwd,
-        environment: context.environment,
         signal: AbortSignal.any([context.signal, this.#enough.signal]),
         timeoutMs: TIMEOUT_MS,
-        sandboxed: false,
         onOutput: (chunk) => this.#take(this.#decoder.write(chunk)),
       });
       this.#take(this.#decoder.end());
@@ -104,6 +104,8 @@ class Search {
       context.signal.throwIfAborted();
       if (this.#enough.signal.aborted) return 'enough';
       throw error;
+    } finally {
+      await release();
     }
   }
 

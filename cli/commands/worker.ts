@@ -39,7 +39,11 @@ export default async function worker(
   const { task_queue: named } = config.temporal;
   const version = versionOf(options, named);
   const duties = dutiesOf(options, named);
-  const tools = options.tools === undefined ? [] : await toolsFor(options.tools, named);
+  const toolFiles: string[] = [];
+  const tools =
+    options.tools === undefined
+      ? []
+      : await toolsFor(options.tools, named, (path) => void toolFiles.push(path));
   if (tools.length > 0) containUncaught((error) => isOfTool(error, invocation.output));
   const place = await Workplace.open(invocation, config);
   const stop = new AbortController();
@@ -55,7 +59,7 @@ export default async function worker(
       await serveQueue(
         invocation,
         place,
-        { queue: named, tools, toolsFile: options.tools, graceMs, ...version, ...duties },
+        { queue: named, tools, toolFiles, graceMs, ...version, ...duties },
         stop.signal,
       );
     } else await serveAllSessions(invocation, place, stop.signal);
@@ -89,8 +93,8 @@ async function untilNothingRuns(place: Workplace, session: SessionId, signal: Ab
 interface ServeOptions {
   queue: string;
   tools: Tool[];
-  /** Where those come from. */
-  toolsFile?: string | undefined;
+  /** What was loaded for those. */
+  toolFiles: readonly string[];
   graceMs: number;
   version?: WorkerVersion;
 }
@@ -98,19 +102,25 @@ interface ServeOptions {
 async function serveQueue(
   { output, cwd, environment }: Invocation,
   place: Workplace,
-  { toolsFile, ...options }: ServeOptions & Duties,
+  { toolFiles, ...options }: ServeOptions & Duties,
   signal: AbortSignal,
 ): Promise<void> {
   const { graceMs, version } = options;
   const { createWorker } = await import('../../worker/create-worker.ts');
   const { HOME, PATH: searchPath } = place.workerEnvironment;
   const { writable_roots: writableRoots } = place.config.sandbox;
-  const surroundings = { cwd, home: HOME || homedir(), searchPath, writableRoots };
+  const surroundings = {
+    cwd,
+    home: HOME || homedir(),
+    searchPath,
+    variables: place.workerEnvironment,
+    writableRoots,
+  };
   const serving = await createWorker({
     ...place.link.connectOptions,
     ...options,
     stateDir: place.home,
-    readOnly: ownPlaces(environment, toolsFile),
+    readOnly: ownPlaces(environment, place.config, toolFiles),
     environment: place.workerEnvironment,
     mcpServers: serversIn(surroundings, place.config.mcp_servers),
     ...rolloutsOf(place),
@@ -155,8 +165,12 @@ function isOfTool(error: unknown, output: Output): boolean {
 }
 
 /** @throws CadreError `usage` without a queue: a local session is also served by the command that starts it, without them */
-async function toolsFor(file: string, queue: string | undefined): Promise<Tool[]> {
-  if (queue !== undefined) return loadTools(file);
+async function toolsFor(
+  file: string,
+  queue: string | undefined,
+  onFile: (path: string) => void,
+): Promise<Tool[]> {
+  if (queue !== undefined) return loadTools(file, undefined, onFile);
   throw new CadreError(
     'usage',
     '--tools belongs to a worker with --queue: local sessions have no tools of your own.',

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { McpServerSettings, McpServers } from '../../protocol/mcp-servers.ts';
-import { fillableFolders, isWithin, outsidePath } from '../../worker/trust.ts';
+import { fillableFolders, isWithin, outsidePath, withoutFillableCode } from '../../worker/trust.ts';
 import { type KeyPath, leaves, setAt, type Table, valueAt } from './key-path.ts';
 
 export interface SessionPlace {
@@ -10,21 +10,22 @@ export interface SessionPlace {
   home: string;
   /** Where programs are looked up. */
   searchPath: string | undefined;
+  /** What servers get beside it. */
+  variables: Readonly<Record<string, string | undefined>>;
   /** Where its commands may write besides. */
   writableRoots: readonly string[];
 }
 
 /**
  * Servers of a command as a session in that place has them: `cwd` is below its folder where it is relative, and programs
- * are not looked up where the repository, or an agent that works in it, could have put one.
+ * and libraries are not looked up where the repository, or an agent that works in it, could have put one.
  */
 export function serversIn(place: SessionPlace, servers: McpServers): McpServers {
-  const PATH = outsidePath(place.searchPath, fillableAround(place));
-  const env = PATH === outsidePath(place.searchPath, []) ? undefined : { PATH };
+  const env = environmentIn(place);
   const settled = (server: McpServerSettings): McpServerSettings => ({
     ...server,
     ...(server.cwd === undefined ? {} : { cwd: expanded(server.cwd, place.cwd, place.home) }),
-    ...(env === undefined ? {} : { env: { ...env, ...server.env } }),
+    ...(Object.keys(env).length === 0 ? {} : { env: { ...env, ...server.env } }),
   });
   return Object.fromEntries(
     Object.entries(servers).map(([name, server]) => [
@@ -32,6 +33,22 @@ export function serversIn(place: SessionPlace, servers: McpServers): McpServers 
       server.command === undefined ? server : settled(server),
     ]),
   );
+}
+
+/** What servers get otherwise than they would elsewhere; empty, where nothing is left of a variable. */
+function environmentIn(place: SessionPlace): Record<string, string> {
+  const fillable = fillableAround(place);
+  const PATH = outsidePath(place.searchPath, fillable);
+  const given = Object.entries(place.variables).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  const elsewhere = withoutFillableCode(Object.fromEntries(given), []);
+  const here = withoutFillableCode(elsewhere, fillable);
+  const other = Object.keys(elsewhere).filter((name) => name !== 'PATH' && here[name] !== elsewhere[name]);
+  return {
+    ...(PATH === outsidePath(place.searchPath, []) ? {} : { PATH }),
+    ...Object.fromEntries(other.map((name) => [name, here[name] ?? ''])),
+  };
 }
 
 /**

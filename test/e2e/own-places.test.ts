@@ -1,5 +1,16 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
 import { probeBubblewrap } from '../../activities/sandbox/probe-bubblewrap.ts';
 import { cacheDir } from '../../server/index.ts';
@@ -43,5 +54,48 @@ test.skipIf(!works)(
     expect(existsSync(join(home.root, '.claude'))).toBe(false);
     // Compiled code is kept, but not among temporary files.
     expect(readdirSync(temporary)).toEqual([]);
+  },
+);
+
+test.skipIf(!works)("no command in the person's home names another Temporal server", async () => {
+  const command =
+    'mkdir -p .config/temporalio; echo \'[profile.default]\naddress = "127.0.0.1:9"\' > .config/temporalio/temporal.toml; touch .config/fine; touch fine';
+  model.play = ({ answers }) => (answers === 0 ? call('shell', { command }) : { text: 'tried' });
+  mkdirSync(join(home.root, '.config'));
+  await home.json(['run', 'go', ...PLAYED], { cwd: home.root, env: model.env });
+  expect(readdirSync(join(home.root, '.config'))).toEqual(['fine']);
+  expect(existsSync(join(home.root, 'fine'))).toBe(true);
+});
+
+test.skipIf(!works)(
+  'no command changes the tools of the team that lie where it works, nor what they load',
+  async () => {
+    // Where `cadre` and `zod` are found.
+    const folder = mkdtempSync(fileURLToPath(new URL('./own-tools-', import.meta.url)));
+    const worker = { child: undefined as ChildProcess | undefined };
+    try {
+      writeFileSync(join(folder, 'name.ts'), "export const name = 'look';\n");
+      writeFileSync(
+        join(folder, 'tools.ts'),
+        `import { defineTool } from 'cadre/tools';
+import { z } from 'zod';
+import { name } from './name.ts';
+export const look = defineTool({ name, description: 'Looks.', effects: 'none', parameters: z.strictObject({}), run: () => 'seen' });
+`,
+      );
+      const command =
+        'echo x >> name.ts; echo x >> tools.ts; rm -f name.ts tools.ts; mv name.ts n; touch fine';
+      model.play = ({ answers }) => (answers === 0 ? call('shell', { command }) : { text: 'tried' });
+      const at = { cwd: folder, env: model.env };
+      const serving = home.start(['worker', '--queue', 'team', '--tools', 'tools.ts'], at);
+      worker.child = serving.child;
+      await serving.says(/Tools of your own: look/);
+      await home.json(['run', 'go', '--queue', 'team', ...PLAYED], at);
+      expect(readdirSync(folder).toSorted()).toEqual(['fine', 'name.ts', 'tools.ts']);
+      expect(readFileSync(join(folder, 'name.ts'), 'utf8')).toBe("export const name = 'look';\n");
+    } finally {
+      worker.child?.kill('SIGTERM');
+      rmSync(folder, { recursive: true, force: true });
+    }
   },
 );

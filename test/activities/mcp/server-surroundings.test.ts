@@ -17,3 +17,8 @@ test('what npm tells of the folder that it runs in does not reach a server, and 
     npm_config_proxy: 'http://proxy.example',
   });
 });
+
+test('libraries that anybody could have put among temporary files do not reach a server, nor relative ones', () => {
+  const environment = { PYTHONPATH: '.:/tmp:/usr', NODE_OPTIONS: '--import ./x.mjs', NODE_PATH: 'lib' };
+  expect(serverEnvironment({}, { environment, variables: {} })).toEqual({ PYTHONPATH: '/usr' });
+});

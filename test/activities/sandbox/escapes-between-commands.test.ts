@@ -4,7 +4,9 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -125,6 +127,39 @@ describe.skipIf(!state.works)('in steps', () => {
     symlinkSync('x/agents', join(folder, '.claude'));
     await run('rm x', { folder });
     expect(readdirSync(join(outside, 'state'))).toEqual([]);
+  });
+
+  test('a protected link that one command has replaced is not what the next one, beside it, takes for right', async () => {
+    const folder = join(outside, 'work');
+    mkdirSync(join(folder, 'shared'), { recursive: true });
+    symlinkSync('shared', join(folder, '.claude'));
+    const until = (name: string) => `until [ -e ${name} ]; do sleep 0.1; done`;
+    const first = run(`rm .claude; mkdir evil; ln -s evil .claude; touch replaced; ${until('second')}`, {
+      folder,
+    });
+    await vi.waitFor(() => expect(existsSync(join(folder, 'replaced'))).toBe(true), { timeout: 60_000 });
+    const second = run(`echo x > shared/x; touch second; ${until('end')}`, { folder });
+    await first;
+    expect(readlinkSync(join(folder, '.claude'))).toBe('shared');
+    writeFileSync(join(folder, 'end'), '');
+    expect(await second).toContain('Read-only');
+    expect(readlinkSync(join(folder, '.claude'))).toBe('shared');
+  });
+
+  test('a protected link is not put back where its folder was moved meanwhile, and another one has its name', async () => {
+    const folder = join(top, 'work');
+    mkdirSync(folder);
+    symlinkSync('shared', join(folder, '.claude'));
+    mkdirSync(join(outside, 'state', '.claude'), { recursive: true });
+    const command = run('touch begun; until [ -e end ]; do sleep 0.1; done', { folder });
+    await vi.waitFor(() => expect(existsSync(join(folder, 'begun'))).toBe(true), { timeout: 60_000 });
+    // As a command of another agent could, to which the folder is none of its own.
+    renameSync(folder, join(top, 'moved'));
+    symlinkSync(join(outside, 'state'), folder);
+    writeFileSync(join(top, 'moved', 'end'), '');
+    await command;
+    expect(readdirSync(join(outside, 'state'))).toEqual(['.claude']);
+    expectUntouched();
   });
 
   test('a working directory with a name like the folders of others is not hidden from its commands', async () => {

@@ -22,6 +22,11 @@ test('what runs outside loads and obeys what the person has, and not what lies w
       LD_PRELOAD: `${work}/first ${own}/first`,
       BASH_ENV: `${work}/first`,
       ENV: `${own}/first`,
+      PYTHONPATH: `${work}:.:${own}/lib`,
+      NODE_PATH: `${work}/lib`,
+      NODE_OPTIONS: `--require ${own}/first --import=tsx`,
+      RUBYOPT: '-w',
+      JAVA_TOOL_OPTIONS: `-javaagent:${work}/first`,
       NAME: `${work}:x`,
     }),
   ).toEqual({
@@ -29,6 +34,8 @@ test('what runs outside loads and obeys what the person has, and not what lies w
     LD_LIBRARY_PATH: `${own}/lib`,
     LD_PRELOAD: `${own}/first`,
     ENV: `${own}/first`,
+    PYTHONPATH: `${own}/lib`,
+    RUBYOPT: '-w',
     NAME: `${work}:x`,
   });
 });

@@ -6,6 +6,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -40,9 +41,9 @@ const own = () => ({
   readOnly: [join(work, 'cache'), join(work, 'config.toml')],
 });
 
-async function run(command: string, folder = work): Promise<string> {
+async function run(command: string, folder = work, places: object = own()): Promise<string> {
   const environment = { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: outside };
-  const context = { ...contextIn(folder), ...own(), environment };
+  const context = { ...contextIn(folder), ...places, environment };
   const result = await shell.run(shell.parameters.parse({ command, timeout_ms: 60_000 }), context);
   return typeof result === 'string' ? result : result.output;
 }
@@ -75,6 +76,19 @@ describe.skipIf(!works)('a command', () => {
     await vi.waitFor(() => expect(existsSync(join('/tmp', name))).toBe(wasThere), { timeout: 60_000 });
   });
 
+  test('leaves no code for other programs where the person has them keep temporary files', async () => {
+    vi.stubEnv('TMPDIR', join(work, 'temporary'));
+    mkdirSync(join(work, 'temporary'));
+    try {
+      const name = 'temporary/node-compile-cache';
+      expect(await run(`mkdir -p ${name}; echo x > ${name}/planted`)).toContain('Read-only');
+      expect(await run('mkdir temporary/.git temporary/fine && ls -A temporary')).toContain('fine');
+      expect(readdirSync(join(work, 'temporary')).toSorted()).toEqual(['.git', 'fine']);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   test('makes the person no roles where their home lies in what it may write to', async () => {
     const home = join(work, 'home');
     mkdirSync(home);
@@ -86,6 +100,38 @@ describe.skipIf(!works)('a command', () => {
     } finally {
       vi.unstubAllEnvs();
     }
+  });
+});
+
+describe.skipIf(!works)('what the worker says is its own, and', () => {
+  test('is reached by links, is reached by them still after a command has put something else there', async () => {
+    mkdirSync(join(outside, 'real', 'cache'), { recursive: true });
+    writeFileSync(join(outside, 'real', 'config.toml'), 'as it was');
+    rmSync(join(work, 'config.toml'));
+    rmSync(join(work, 'cache'), { recursive: true });
+    mkdirSync(join(work, 'dotfiles'));
+    symlinkSync(join(outside, 'real', 'config.toml'), join(work, 'dotfiles', 'config.toml'));
+    symlinkSync('dotfiles/config.toml', join(work, 'config.toml'));
+    symlinkSync(join(outside, 'real', 'cache'), join(work, 'cache'));
+    await run('rm config.toml; echo x > config.toml; rm cache; mkdir cache; echo x > cache/program');
+    await run(
+      'rm dotfiles/config.toml; echo x > dotfiles/config.toml; mv dotfiles d; mkdir dotfiles; echo x > dotfiles/config.toml; true',
+    );
+    expect(readFileSync(join(work, 'config.toml'), 'utf8')).toBe('as it was');
+    expect(readdirSync(join(work, 'cache'))).toEqual([]);
+    expect(await run('echo fine > beside && cat beside')).toContain('fine');
+  });
+
+  test('is missing, is not made', async () => {
+    rmSync(join(work, 'cache'), { recursive: true });
+    await run('mkdir -p cache && echo x > cache/new');
+    expect(existsSync(join(work, 'cache'))).toBe(false);
+  });
+
+  test('lies in a folder that is missing, is not made', async () => {
+    const deep = { stateDir: join(outside, 'state'), readOnly: [join(work, 'a', 'b', 'c')] };
+    await run('mkdir -p a/b && echo x > a/b/c', work, deep);
+    expect(readdirSync(work).toSorted()).toEqual(['cache', 'config.toml']);
   });
 });
 

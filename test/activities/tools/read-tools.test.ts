@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -265,6 +265,45 @@ describe('grep_files', () => {
     for (let i = 0; i < 5_000; i++)
       writeFileSync(at('src', `f${i}.txt`), i === 4_321 ? 'the one\n' : 'nothing\n');
     expect(await run(grepFiles, { pattern: 'the one' })).toBe('src/f4321.txt:1:the one');
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'a link that a command leads elsewhere meanwhile shows nothing of the processes outside',
+    async () => {
+      // What stands in the environment of one, say, would be read by as many questions.
+      const status = `/proc/${process.pid}/status`;
+      writeFileSync(at('plain'), 'nothing\n');
+      const loop = `while :; do ln -sfn plain x; ln -sfn ${status} x; done`;
+      const turning = spawn('/bin/sh', ['-c', loop], { cwd: folder, stdio: 'ignore' });
+      try {
+        for (let i = 0; i < 40; i++) {
+          const found = await run(grepFiles, { pattern: '^Tgid', path: 'x' }).catch(String);
+          expect(found).not.toContain('Tgid:');
+        }
+      } finally {
+        turning.kill('SIGKILL');
+      }
+    },
+  );
+
+  test.runIf(process.platform === 'linux')('a working directory in memory is searched', async () => {
+    const memory = mkdtempSync('/dev/shm/cadre-grep-');
+    onTestFinished(() => rmSync(memory, { recursive: true, force: true }));
+    writeFileSync(join(memory, 'a'), 'needle\n');
+    const found = await grepFiles.run(grepFiles.parameters.parse({ pattern: 'needle' }), contextIn(memory));
+    expect(found).toBe('a:1:needle');
+  });
+
+  test('libraries of the working directory are not loaded by what searches', async () => {
+    mkdirSync(at('lib'));
+    for (const name of ['libc.so.6', 'libpcre2-8.so.0', 'libgcc_s.so.1'])
+      writeFileSync(at('lib', name), 'none');
+    const environment = { PATH: '/usr/bin:/bin', HOME: folder, LD_LIBRARY_PATH: at('lib') };
+    const result = await grepFiles.run(
+      grepFiles.parameters.parse({ pattern: 'other' }),
+      contextIn(folder, { environment }),
+    );
+    expect(result).toBe('src/a.ts:2:other');
   });
 
   test('a ripgrep of the repository is not taken', () => {

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { serversIn } from '../../../cli/config/mcp-servers.ts';
 
-const place = { cwd: '/usr/local', home: '/home/me', searchPath: '/usr/bin', writableRoots: [] };
+const place = {
+  cwd: '/usr/local',
+  home: '/home/me',
+  searchPath: '/usr/bin',
+  variables: {},
+  writableRoots: [],
+};
 
 test('a server that is not told where is given no folder of the session; a relative one is below it', () => {
   const servers = { a: { command: 'x' }, b: { command: 'x', cwd: '.' }, c: { command: 'x', cwd: '~/notes' } };
@@ -44,7 +50,7 @@ test('in the home of the person, or around it, their own programs are found; wha
   symlinkSync(home, join(around, 'link'));
   const [own, work] = [join(home, '.local/bin'), join(home, 'work/bin')];
   const found = (cwd: string, writableRoots: string[] = []) => {
-    const there = { cwd, home, searchPath: `${own}:${work}:/usr/bin`, writableRoots };
+    const there = { cwd, home, searchPath: `${own}:${work}:/usr/bin`, variables: {}, writableRoots };
     return serversIn(there, { a: { command: 'x' } });
   };
   const all = { a: { command: 'x' } };
@@ -53,4 +59,16 @@ test('in the home of the person, or around it, their own programs are found; wha
   expect(found(join(home, 'work'))).toEqual(withoutWork);
   expect(found(home, [join(home, 'work')])).toEqual(withoutWork);
   expect(found(home, [home])).toEqual({ a: { command: 'x', env: { PATH: '/usr/bin' } } });
+});
+
+test('nor are libraries, and what is loaded first, looked up where the repository could have put them', () => {
+  const variables = {
+    PYTHONPATH: '/usr/share:/usr/lib',
+    NODE_PATH: '/usr/share',
+    NODE_OPTIONS: '--max-old-space-size=99 --require=/usr/share',
+    RUBYLIB: '/usr/lib',
+    NAME: '/usr/share',
+  };
+  const { a } = serversIn({ ...place, cwd: '/usr/share', variables }, { a: { command: 'x' } });
+  expect(a?.env).toEqual({ PYTHONPATH: '/usr/lib', NODE_PATH: '', NODE_OPTIONS: '' });
 });
