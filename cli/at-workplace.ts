@@ -6,6 +6,7 @@ import type { Invocation } from './invocation.ts';
 import { sessionNamed } from './references.ts';
 import { SessionFiles } from './serving/session-files.ts';
 import { Workplace } from './workplace.ts';
+import { LastingInvocation } from './workplaces.ts';
 
 /** Opens the workplace for whatever is asked: one of its own, or that of a process which is asked again and again. */
 export function openWorkplace(
@@ -13,12 +14,14 @@ export function openWorkplace(
   config?: Config,
   session?: SessionId,
 ): Promise<Workplace> {
-  return invocation.workplaces?.open(config, session) ?? Workplace.open(invocation, config, session);
+  return invocation instanceof LastingInvocation
+    ? invocation.workplaces.open(config, session)
+    : Workplace.open(invocation, config, session);
 }
 
 /** The end of that: what others may be asked with stays open. */
 export function leaveWorkplace(invocation: Invocation, place: Workplace): void {
-  if (invocation.workplaces === undefined) place.close();
+  if (!(invocation instanceof LastingInvocation)) place.close();
 }
 
 /** Opens the workplace for a command that concerns no agent in particular, and closes it behind it. */

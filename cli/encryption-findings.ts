@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { counted, type KeyRing, keyIds, missingKeyHint } from '../protocol/index.ts';
 import { loadKeys } from './config/encryption.ts';
-import type { Environment } from './config/environment-layer.ts';
+import type { Environment } from './config/environment.ts';
 import type { Config } from './config/schema.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,7 +1,6 @@
 import { CadreError } from '../protocol/errors.ts';
 import type { ConfigSources, Flag, LoadedConfig } from './config/load.ts';
 import { type Format, type LogLevel, Output, type OutputOptions } from './output.ts';
-import type { Workplaces } from './workplaces.ts';
 
 /** Options that every command takes. */
 export interface CommonOptions {
@@ -18,23 +17,15 @@ export interface CommonOptions {
   color?: 'auto' | 'always' | 'never';
 }
 
-/** What a process keeps that is asked again and again, in place of what a command makes for itself. */
-export interface Lasting {
-  output: Output;
-  workplaces: Workplaces;
-}
-
 /** One run of the command line: its options, its streams, its surroundings. */
 export class Invocation {
   readonly options: CommonOptions;
   readonly output: Output;
-  readonly workplaces: Workplaces | undefined;
   readonly environment: NodeJS.ProcessEnv = process.env;
 
-  constructor(options: CommonOptions, lasting?: Lasting) {
+  constructor(options: CommonOptions, output = new Output(outputOptionsOf(options))) {
     this.options = options;
-    this.output = lasting?.output ?? new Output(outputOptionsOf(options));
-    this.workplaces = lasting?.workplaces;
+    this.output = output;
   }
 
   /** @throws CadreError `usage` where somebody has removed the folder */

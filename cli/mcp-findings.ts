@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { filterEnvironment, mcpKeyVariables } from '../protocol/index.ts';
-import type { Environment } from './config/environment-layer.ts';
+import type { Environment } from './config/environment.ts';
 import { serversIn } from './config/mcp-servers.ts';
 import type { Config } from './config/schema.ts';
 import type { Finding } from './finding.ts';

@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
+import { CadreError } from '../protocol/errors.ts';
 import { readOrdinaryFile } from '../worker/ordinary-file.ts';
+import type { Environment } from './config/environment.ts';
 
 /** What the shell has opened for this command, as `<(…)` does, may be a pipe that somebody writes to. */
 export const OPENED_BY_SHELL = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;
@@ -21,6 +23,20 @@ export function readFileOrOpened(path: string): Buffer {
 
 function isPipe(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFIFO() === true;
+}
+
+/**
+ * For what is left to a process of its own from the start.
+ *
+ * @throws CadreError `usage` for settings that it could not read
+ */
+export function requireLastingSettings({ CADRE_CONFIG: named }: Environment): void {
+  if (named === undefined || !OPENED_BY_SHELL.test(named)) return;
+  throw new CadreError(
+    'usage',
+    `CADRE_CONFIG names ${named}, which the shell has opened for this command alone: the worker in the background could not read it.`,
+    { hint: 'Put the settings into a file, or leave --detach out.' },
+  );
 }
 
 /**

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheDir } from '../server/home.ts';
 import { isWithin } from '../worker/trust.ts';
-import type { Environment } from './config/environment-layer.ts';
+import type { Environment } from './config/environment.ts';
 import type { Config } from './config/schema.ts';
 
 const BUILT = fileURLToPath(new URL('..', import.meta.url));

@@ -9,7 +9,7 @@ import {
 } from '../protocol/index.ts';
 import { cadreHome } from '../server/home.ts';
 import { configuredRules } from './config/approval-rules.ts';
-import type { Environment } from './config/environment-layer.ts';
+import type { Environment } from './config/environment.ts';
 import { serversIn } from './config/mcp-servers.ts';
 import { memoryFile } from './config/memory.ts';
 import type { ProviderChoice } from './config/provider.ts';

@@ -19,6 +19,7 @@ import type { Flag, LoadedConfig } from './config/load.ts';
 import { chooseModel } from './config/model.ts';
 import { chooseProvider, requireKey } from './config/provider.ts';
 import type { Invocation } from './invocation.ts';
+import { requireLastingSettings } from './opened-by-shell.ts';
 import { docNotices } from './project-doc-notices.ts';
 import { withLimitsOf } from './role-limits.ts';
 import { Serving } from './serving/serving.ts';
@@ -79,6 +80,7 @@ export async function startSession(invocation: Invocation, request: SessionReque
       hint: `cadre run --queue NAME --host ${host}`,
     });
   }
+  if (queued === undefined && !request.served) requireLastingSettings(environment);
   const task = await request.task();
   const role = request.agent ?? 'default';
   const provider = chooseProvider(config, environment);

@@ -15,7 +15,7 @@ import {
 import { ownRollouts, Rollouts } from '../rollout/rollouts.ts';
 import { cadreHome, ensureFolder } from '../server/home.ts';
 import { loadKeys } from './config/encryption.ts';
-import type { Environment } from './config/environment-layer.ts';
+import type { Environment } from './config/environment.ts';
 import type { Config } from './config/schema.ts';
 import type { Invocation } from './invocation.ts';
 import { ownPlaces } from './own-places.ts';

@@ -1,7 +1,8 @@
 import type { SessionId } from '../protocol/index.ts';
 import { cadreHome } from '../server/home.ts';
 import type { Config } from './config/schema.ts';
-import type { Invocation } from './invocation.ts';
+import { type CommonOptions, Invocation } from './invocation.ts';
+import type { Output } from './output.ts';
 import { SessionFiles } from './serving/session-files.ts';
 import { isStoppedOnPurpose } from './serving/stopped-server.ts';
 import { Workplace } from './workplace.ts';
@@ -33,5 +34,15 @@ export class Workplaces {
       this.#kept.set(key, Workplace.open(this.#invocation, loaded, session));
     }
     return this.#kept.get(key) as Promise<Workplace>;
+  }
+}
+
+/** A command inside a process that is asked again and again: it works where others have worked before. */
+export class LastingInvocation extends Invocation {
+  readonly workplaces: Workplaces;
+
+  constructor(options: CommonOptions, output: Output, workplaces: Workplaces) {
+    super(options, output);
+    this.workplaces = workplaces;
   }
 }

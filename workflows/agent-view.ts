@@ -1,10 +1,24 @@
 import { nameOf } from '../protocol/ids.ts';
-import type { AgentIdentity, AgentSettings, AgentView } from '../protocol/index.ts';
+import type { AgentIdentity, AgentSettings, AgentView, SessionSettings } from '../protocol/index.ts';
 import { noUsage } from '../protocol/usage.ts';
-import type { AgentState } from './agent-state.ts';
+import type { Standing } from './standing.ts';
+
+/** What of an agent shows. */
+interface Visible {
+  identity: AgentIdentity;
+  /** At the root only. */
+  session: SessionSettings | undefined;
+  settings: AgentSettings;
+  standing: Standing;
+  inbox: { hasInput: boolean };
+  children: { ids: AgentView['children'] };
+  questions: { size: number };
+  running: object | undefined;
+  closing: object | undefined;
+}
 
 /** How an agent stands, as it says itself. */
-export function viewOf(agent: AgentState): AgentView {
+export function viewOf(agent: Visible): AgentView {
   const { identity, standing, settings } = agent;
   // What waits for a slot: the last turn's end is no longer the last word.
   const waits = standing.queued || agent.inbox.hasInput;
@@ -33,7 +47,7 @@ export function viewOf(agent: AgentState): AgentView {
 }
 
 /** It has had no turn, and none is about to begin. */
-function isIdle({ standing, inbox, running, closing }: AgentState): boolean {
+function isIdle({ standing, inbox, running, closing }: Visible): boolean {
   if (standing.status !== 'pending_init' || standing.queued) return false;
   return !inbox.hasInput && running === undefined && closing === undefined;
 }

@@ -40,7 +40,9 @@ export async function planFiles(
 ): Promise<PlannedPatch> {
   const files = new Map<string, Known>();
   const summary: string[] = [];
+  const goneLinks = new Set<string>();
   const find = async (path: string): Promise<[string, Known]> => {
+    if (goneLinks.size > 0) await refuseBelow(goneLinks, resolve(path), path);
     const link = await linkAt(resolve(path));
     // One that a change before has taken away leads nowhere any more.
     const isGone = link !== undefined && files.has(link.path);
@@ -55,6 +57,7 @@ export async function planFiles(
       const link = await linkAt(resolve(change.path));
       if (link !== undefined && !files.has(link.path)) {
         files.set(link.path, { before: link.stats, content: undefined });
+        goneLinks.add(link.path);
         summary.push(`D ${shownName(change.path)}`);
         continue;
       }
@@ -132,6 +135,19 @@ async function linkAt(path: string): Promise<{ path: string; stats: Stats } | un
   const stats = await lstat(path).catch(() => undefined);
   if (stats?.isSymbolicLink() !== true) return undefined;
   return { path: join(await realPath(dirname(path)), basename(path)), stats };
+}
+
+/** What is written where a link was would go to where that led: the folder in its place is not there yet. */
+async function refuseBelow(gone: ReadonlySet<string>, path: string, named: string): Promise<void> {
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    const link = await linkAt(folder);
+    if (link === undefined || !gone.has(link.path)) continue;
+    throw new CadreError(
+      'tool_failed',
+      `${shownName(named)} lies behind the link ${shownName(link.path)}, which this patch deletes.`,
+      { hint: 'Nothing was changed, in no file. Delete the link in a patch of its own first.' },
+    );
+  }
 }
 
 async function look(real: string, path: string): Promise<Known> {

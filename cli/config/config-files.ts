@@ -1,7 +1,7 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { CadreError } from '../../protocol/errors.ts';
 import { projectRoot } from '../../worker/trust.ts';
-import type { Environment } from './environment-layer.ts';
+import type { Environment } from './environment.ts';
 import { leaves, matches, setAt, type Table } from './key-path.ts';
 import { fileLayer, type Layer } from './layer.ts';
 import { PATH_KEYS } from './schema.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CadreError } from '../../protocol/errors.ts';
 import { counted, type KeyRing } from '../../protocol/index.ts';
-import type { Environment } from './environment-layer.ts';
+import type { Environment } from './environment.ts';
 import type { Config } from './schema.ts';
 
 type Encryption = NonNullable<Config['encryption']>;

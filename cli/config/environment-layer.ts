@@ -1,8 +1,7 @@
 import { CadreError } from '../../protocol/errors.ts';
+import type { Environment } from './environment.ts';
 import { type KeyPath, setAt } from './key-path.ts';
 import { type Layer, namedLayer } from './layer.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The standard variables of OpenAI's own libraries. Keys are never settings: only their variable's name is. */
 export function openaiLayer(environment: Environment): Layer {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CadreError } from '../../protocol/errors.ts';
-import type { Environment } from './environment-layer.ts';
+import type { Environment } from './environment.ts';
 import type { ListModels } from './model.ts';
 import type { ProviderChoice } from './provider.ts';
 

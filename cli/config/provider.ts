@@ -1,7 +1,7 @@
 import { CadreError } from '../../protocol/errors.ts';
 import { BUILTIN_PROVIDERS, type ProviderSettings } from '../../protocol/settings.ts';
 import { closestName } from './closest-key.ts';
-import type { Environment } from './environment-layer.ts';
+import type { Environment } from './environment.ts';
 import type { Config } from './schema.ts';
 
 export interface ProviderChoice {

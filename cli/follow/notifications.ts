@@ -1,5 +1,5 @@
 import { type AgentEvent, type AgentView, formatAnnouncement } from '../../protocol/index.ts';
-import type { Environment } from '../config/environment-layer.ts';
+import type { Environment } from '../config/environment.ts';
 import type { Config } from '../config/schema.ts';
 import type { OutputStream } from '../output.ts';
 import { oneLine } from '../terminal-text.ts';

@@ -10,8 +10,8 @@ import { z } from 'zod';
 import { CadreError, type ErrorBody } from '../../protocol/index.ts';
 import { failureOf } from '../errors.ts';
 import { fullError } from '../full-error.ts';
-import { type CommonOptions, Invocation, outputOptionsOf } from '../invocation.ts';
-import type { Workplaces } from '../workplaces.ts';
+import { type CommonOptions, type Invocation, outputOptionsOf } from '../invocation.ts';
+import { LastingInvocation, type Workplaces } from '../workplaces.ts';
 import { AnsweringOutput } from './answering-output.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { Progress } from './progress.ts';
@@ -82,7 +82,7 @@ export function offer(server: McpServer, tool: McpTool, state: ServerState, era:
     try {
       const call: Call = {
         ...state,
-        invocation: new Invocation(options, { output: answering, workplaces }),
+        invocation: new LastingInvocation(options, answering, workplaces),
         output: answering,
         progress,
         request,

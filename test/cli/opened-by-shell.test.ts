@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test, vi } from 'vitest';
 import { environmentWithoutOpened } from '../../cli/opened-by-shell.ts';
@@ -44,4 +46,13 @@ test('a process that goes on without the command is told that nothing was opened
   expect(environmentWithoutOpened({ CADRE_CONFIG: '/dev/fd/63' }).CADRE_CONFIG).not.toBe('/dev/fd/63');
   const plain = { CADRE_CONFIG: '/etc/own.toml' };
   expect(environmentWithoutOpened(plain)).toBe(plain);
+});
+
+test('nothing starts that would be left at once to a process without them', async () => {
+  const folder = folderWith({ 'own.toml': '' });
+  const line = 'CADRE_CONFIG=<(cat own.toml) $CADRE run look --detach --json';
+  const { code, stdout } = await bash(folder, line);
+  expect(code).toBe(2);
+  expect(JSON.parse(stdout).error).toMatchObject({ code: 'usage', hint: expect.stringContaining('a file') });
+  expect(existsSync(join(folder, 'state'))).toBe(false);
 });

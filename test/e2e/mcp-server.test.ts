@@ -165,7 +165,7 @@ test('sessions that are detached run side by side, take input, are waited for, s
 
 test('a run that is interrupted meanwhile returns, and one whose time is up says how to wait for it again', async () => {
   const mcp = await connect();
-  const late = await mcp.call('cadre_run', { task: 'endless', timeout_seconds: 2 });
+  const late = await mcp.call('cadre_run', { task: 'endless', timeout_seconds: 8 });
   expect(late.fields).toMatchObject({ status: 'running', next: expect.stringContaining('cadre_wait') });
   await mcp.call('cadre_close', { id: late.id });
 

@@ -96,7 +96,7 @@ test('who does not ask for a stream gets an answer of the Responses API in one p
 
 test('as a process of its own it prints its address and serves until it is ended', async () => {
   const child = spawn(process.execPath, [
-    'test/support/model-server.ts',
+    'test/support/scripted-model-server.ts',
     '--script',
     SCRIPT,
     '--wire',

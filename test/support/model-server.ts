@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { answerBody, answerEvents, type ScriptedAnswer } from './wire-answers.ts';
 import { type SeenRequest, seenRequest } from './wire-requests.ts';
 
@@ -168,15 +167,4 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
-}
-
-// Not awaited at the top: the imported file imports this one.
-const entry = process.argv[1];
-if (entry !== undefined && import.meta.url === pathToFileURL(entry).href) {
-  import('./scripted-model-server.ts')
-    .then(({ serveScript }) => serveScript(process.argv.slice(2)))
-    .catch((error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-      process.exitCode = 2;
-    });
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { play } from '../../activities/model/script/play.ts';
 import { parseScript, type ScriptFail } from '../../activities/model/script/script.ts';
@@ -44,7 +45,7 @@ function faultOf(fail: ScriptFail): Fault {
 }
 
 /** `--script FILE [--port N] [--wire responses|chat] [--model NAME]`: serves until it is ended, prints its URL. */
-export async function serveScript(args: string[]): Promise<void> {
+async function serveScript(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
@@ -64,4 +65,12 @@ export async function serveScript(args: string[]): Promise<void> {
     wires,
   });
   process.stdout.write(`${server.url}\n`);
+}
+
+const entry = process.argv[1];
+if (entry !== undefined && import.meta.url === pathToFileURL(entry).href) {
+  await serveScript(process.argv.slice(2)).catch((error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.exitCode = 2;
+  });
 }

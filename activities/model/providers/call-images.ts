@@ -4,7 +4,7 @@ import { APIError } from 'openai';
 import { type Item, isMade } from '../../../protocol/index.ts';
 import { FailedAnswer } from './broken-answer.ts';
 import { isTooLong } from './failures.ts';
-import type { InputPart } from './input-parts.ts';
+import type { InputPart } from './input-part.ts';
 
 /** How many images are remembered, each with the provider's words. */
 const MOST_REMEMBERED = 10_000;

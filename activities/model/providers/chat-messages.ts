@@ -5,7 +5,8 @@ import type {
 } from 'openai/resources/chat/completions';
 import type { AssistantMessage, Item, Reasoning, ToolCall } from '../../../protocol/index.ts';
 import type { ImagePlace } from './image-file.ts';
-import { type InputPart, imagePart, inputParts } from './input-parts.ts';
+import type { InputPart } from './input-part.ts';
+import { imagePart, inputParts } from './input-parts.ts';
 import { wellFormed } from './well-formed.ts';
 
 /** In which field of a message a server gave its reasoning: kept, so that it gets it back in the same. */

@@ -1,9 +1,7 @@
 import type { ContentPart, Notice, Summary, UserMessage } from '../../../protocol/index.ts';
 import type { ShownImage } from './call-images.ts';
 import { type ImagePlace, imageAddress } from './image-file.ts';
-
-/** A piece of input as any wire format can carry it. */
-export type InputPart = { kind: 'text'; text: string } | { kind: 'image'; url: string };
+import type { InputPart } from './input-part.ts';
 
 /**
  * What a model reads for a message, a notice or a summary. A message from another agent is wrapped in its sender's

@@ -1,7 +1,8 @@
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import type { Item, Reasoning, ToolOutput } from '../../../protocol/index.ts';
 import type { ImagePlace } from './image-file.ts';
-import { type InputPart, imagePart, inputParts } from './input-parts.ts';
+import type { InputPart } from './input-part.ts';
+import { imagePart, inputParts } from './input-parts.ts';
 import { wellFormed } from './well-formed.ts';
 
 /** A conversation as the Responses API reads it. */

@@ -363,6 +363,24 @@ describe('a link that is taken away', () => {
     expect(readFileSync(join(outside, 'kept'), 'utf8')).toBe('old\n');
   });
 
+  test.each<[string, string[]]>([
+    ['added', ['*** Add File: folder/kept', '+new']],
+    ['added deep below', ['*** Add File: ./folder/deep/new', '+new']],
+    ['changed', update('folder/old')],
+    ['deleted', ['*** Delete File: folder/old']],
+    ['moved', ['*** Update File: a', '*** Move to: folder/a', '@@', '-old', '+new']],
+  ])('leaves alone the folder that it led to: nothing behind it is %s', async (_, change) => {
+    put('a', 'old\n');
+    mkdirSync(join(outside, 'other'));
+    writeFileSync(join(outside, 'other', 'old'), 'old\n');
+    symlinkSync(join(outside, 'other'), join(folder, 'folder'));
+    const { message, hint } = await refused(['*** Delete File: folder', ...change], { approved: true });
+    expect(message).toMatch(/behind the link .*folder, which this patch deletes/);
+    expect(hint).toContain('a patch of its own');
+    expect(lstatSync(join(folder, 'folder')).isSymbolicLink()).toBe(true);
+    expect(names(join(outside, 'other'))).toEqual(['old']);
+  });
+
   test('is gone with what came in its place', async () => {
     await run([DELETED, '*** Add File: link', '+new', DELETED]);
     expect(names()).toEqual([]);
