@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheDir } from '../server/home.ts';
+import { isWithin } from '../worker/trust.ts';
 import type { Environment } from './config/environment.ts';
 import type { Config } from './config/schema.ts';
 
@@ -40,7 +41,7 @@ export function ownPlaces(
   return [
     ...places.filter(isFileOrFolder),
     ...settingsOfTemporal(environment),
-    ...present(rollouts.directory),
+    ...folderOf(rollouts.directory),
   ];
 }
 
@@ -61,8 +62,10 @@ function settingsOfTemporal({ HOME, XDG_CONFIG_HOME }: Environment): string[] {
   return [join(XDG_CONFIG_HOME || join(HOME || homedir(), '.config'), 'temporalio')];
 }
 
-function present(path: string | undefined): string[] {
-  return path === undefined ? [] : [resolve(path)];
+/** What is restored from there has the settings that it says; where somebody works in it, it is theirs. */
+function folderOf(rollouts: string | undefined): string[] {
+  if (rollouts === undefined || isWithin(process.cwd(), resolve(rollouts))) return [];
+  return [resolve(rollouts)];
 }
 
 /** Not what a shell has opened for this process alone. */

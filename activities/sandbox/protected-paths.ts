@@ -52,6 +52,13 @@ export function linkAt(path: string): string | undefined {
   }
 }
 
+/** The folders in which git keeps the settings of a repository. */
+export function settingsFolders(root: string): string[] {
+  const path = join(root, '.git');
+  const named = repositoryOf(path);
+  return named.length > 0 ? named : [path];
+}
+
 /** A worktree and a submodule have a file for `.git`, which names a folder; that may name another one, with the hooks. */
 function repositoryOf(path: string): string[] {
   try {

@@ -93,6 +93,6 @@ export function writablePlaces({
 
 /** What is protected in writable roots, as it is now; of what is the worker's own, also what is missing. */
 export function readOnlyInside(roots: readonly string[], own: OwnPlaces): string[] {
-  const found = [...roots.flatMap(protectedNow), ...realPaths([own.stateDir]), ...ownPaths(own)];
+  const found = [...roots.flatMap(protectedNow), ...realPaths([own.stateDir]), ...ownPaths(roots, own)];
   return [...new Set(found)].filter((path) => roots.some((root) => isWithin(path, root)));
 }

@@ -17,6 +17,7 @@ import type { Finding } from '../finding.ts';
 import type { Invocation } from '../invocation.ts';
 import { mcpFindings } from '../mcp-findings.ts';
 import { memoryFinding } from '../memory-finding.ts';
+import { sandboxFinding } from '../sandbox-finding.ts';
 import { SessionFiles } from '../serving/session-files.ts';
 import { TemporalLink } from '../temporal-link.ts';
 import { trustFinding } from '../trust-finding.ts';
@@ -51,7 +52,7 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
       ...server,
     );
   }
-  findings.push(await look('sandbox', sandbox));
+  findings.push(await look('sandbox', () => sandboxFinding(loaded?.config)));
   const { output } = invocation;
   const broken = findings.some(({ state }) => state === 'fail');
   output.result({ ok: !broken, findings }, () => findings.map(findingText).join('\n'));
@@ -215,15 +216,4 @@ async function stopped(): Promise<Finding> {
   if (program !== undefined) return ok(`starts ${program.path} (server ${program.version})${notes}`);
   ensureCacheFolder(dirname(pinnedPath(cacheDir(), TEMPORAL)));
   return ok(`its program is brought at the first start (${TEMPORAL.megabytes} MB, to ${cacheDir()})${notes}`);
-}
-
-async function sandbox(): Promise<Finding> {
-  const { sandboxReport } = await import('../../worker/preflight.ts');
-  const report = await sandboxReport();
-  return {
-    what: 'sandbox',
-    state: report.works ? 'ok' : 'warn',
-    detail: report.detail,
-    ...(report.hint === undefined ? {} : { hint: report.hint }),
-  };
 }

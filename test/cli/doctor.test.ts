@@ -154,3 +154,14 @@ test.each([
     detail: expect.stringMatching(detail),
   });
 });
+
+test('that commands with the network on can allow what they ask for is a finding', async (context) => {
+  const { cadre } = commandLine();
+  const usual = findingOf(await cadre(['doctor', '--json']), 'sandbox');
+  if (usual.state !== 'ok') context.skip('no sandbox works here');
+  const open = findingOf(await cadre(['doctor', '--json', '-c', 'sandbox.network=true']), 'sandbox');
+  expect(open).toMatchObject({
+    state: 'warn',
+    detail: expect.stringContaining('can allow what they ask for'),
+  });
+});

@@ -55,6 +55,41 @@ const TRIES = NAMES.map(
     `mkdir -p ${name}/hooks ${name}/agents; echo x > ${name}/hooks/pre-commit; rm -rf ${name}; mv ${name} gone; ln -s . ${name}; umount ${name}; echo x > ${name}`,
 ).join('; ');
 
+describe.skipIf(!state.works)('hooks and settings that a repository keeps among its files', () => {
+  test.each(['hooks', 'deep/missing/hooks'])('are neither changed nor made: %s', async (path) => {
+    git(work, 'init', '-q');
+    git(work, 'config', 'core.hooksPath', path);
+    mkdirSync(join(work, 'hooks'));
+    mkdirSync(join(work, 'sub'));
+    const step = `mkdir -p ${path} && printf '#!/bin/sh\\ntouch escaped' > ${path}/pre-commit && chmod +x ${path}/pre-commit`;
+    const [first] = path.split('/');
+    await run(`${step}; mv ${first} h; mkdir ${first}; ${step}`);
+    await run(`cd ..; ${step}`, join(work, 'sub'));
+    git(work, 'commit', '--allow-empty', '-qm', 'x');
+    expect(existsSync(join(work, 'escaped'))).toBe(false);
+    expect(readdirSync(work).toSorted()).toEqual(['.git', 'hooks', 'sub']);
+    expect(await run('echo fine > beside && cat beside')).toContain('fine');
+  });
+
+  test('are not included from what commands write', async () => {
+    git(work, 'init', '-q');
+    writeFileSync(join(work, 'shared.gitconfig'), '[core]\n');
+    git(work, 'config', 'include.path', '../shared.gitconfig');
+    symlinkSync('shared.gitconfig', join(work, 'link'));
+    git(work, 'config', '--add', 'include.path', '../link');
+    await run('echo "[alias] x = !touch escaped" > shared.gitconfig; rm link; cp /dev/null link; true');
+    expect(readFileSync(join(work, 'shared.gitconfig'), 'utf8')).toBe('[core]\n');
+    expect(readlinkSync(join(work, 'link'))).toBe('shared.gitconfig');
+  });
+
+  test('are not looked for where hooks are switched off', async () => {
+    git(work, 'init', '-q');
+    git(work, 'config', 'core.hooksPath', '/dev/null');
+    const open = { sandbox: { writable_roots: ['/'], network: false } };
+    expect(await run('echo x > /dev/null && echo fine', work, open)).toContain('fine');
+  });
+});
+
 describe.skipIf(!state.works)('what is protected', () => {
   test('cannot be made where it is missing, and nothing is left of it', async () => {
     const output = await run(`${TRIES}; git init; echo y > ordinary; ls -A`);
