@@ -89,6 +89,16 @@ test.each<[string, Record<string, Answerer>, RegExp]>([
     { initialize: (_, response) => json(response, 401, { error: 'who are you' }) },
     /it answered HTTP 401 .*bearer_token_env_var/,
   ],
+  [
+    'is of another kind, or at another address',
+    { initialize: (_, response) => response.writeHead(405).end() },
+    /it answered HTTP 405 .*streamable HTTP/,
+  ],
+  [
+    'answers with a page',
+    { initialize: (_, response) => response.writeHead(500).end(`<html>${'x'.repeat(3_000_000)}`) },
+    /^.{0,2200} … \(299\d{4} characters more\)$/,
+  ],
   ['never answers', { initialize: () => {} }, /it did not answer within 5000 ms/],
   ['answers rubbish', { initialize: (_, response) => response.end('<html>') }, /content type|Unexpected/i],
   [
