@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { explain } from './explain.ts';
 import { AGENT_ID_MAX, agentIdSchema, NAMED_ID_MAX } from './ids.ts';
 import { messagePartsSchema, messageTextSchema, REASON_MAX, requireOneMessage } from './message-size.ts';
 import { noteSchema } from './note.ts';
@@ -120,13 +121,6 @@ export function parsePayload<T>(
   const result = schema.safeParse(payload);
   if (result.success) return { ok: true, value: result.data };
   return { ok: false, reason: explain(result.error) };
-}
-
-/** The issues of a zod error in one line: path and reason. */
-export function explain(error: z.ZodError): string {
-  return error.issues
-    .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
-    .join('; ');
 }
 
 /**
