@@ -26,7 +26,13 @@ export function reasonOf(error: Error, startMs: number): string {
   if (status !== undefined) return `it answered HTTP ${status}${HINTS[status] ?? ''}: ${error.message}`;
   const { cause } = error;
   const code = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined;
-  return code === undefined || error.message.includes(code) ? error.message : `${error.message} (${code})`;
+  const said = inWords(error);
+  return code === undefined || said.includes(code) ? said : `${said} (${code})`;
+}
+
+/** The message of an error; a check of the SDK that fails says all that it has tried, as JSON of many lines. */
+export function inWords({ message }: Error): string {
+  return message.replace(/\[\n {2}\{.*\]$/s, 'it answered with what is no message of MCP');
 }
 
 export function shortened(reason: string): string {

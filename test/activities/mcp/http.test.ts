@@ -122,6 +122,16 @@ test.each<[string, Record<string, Answerer>, RegExp]>([
   expect(served.problems().join()).toMatch(why);
 });
 
+test('an answer that is no message is told in words, at once', async () => {
+  const answer: Answerer = ({ id }, response) => json(response, 200, { jsonrpc: '2.0', id, error: null });
+  const { url } = await web({ 'tools/call': answer });
+  await expect(callOf(started({ url }))).rejects.toMatchObject({
+    code: 'outcome_unknown',
+    message:
+      'The MCP server web did not answer echo: it answered with what is no message of MCP. It is unknown whether it had its effect.',
+  });
+});
+
 test('a server that is not there is said to be so; gone in the middle, its outcome is unknown', async () => {
   const nobody = started({ url: 'http://127.0.0.1:1/mcp' });
   expect(await nobody.offered()).toEqual([]);
