@@ -16,6 +16,7 @@ export * from './encryption.ts';
 export * from './environment.ts';
 export * from './errors.ts';
 export * from './events.ts';
+export * from './explain.ts';
 export * from './glob.ts';
 export * from './ids.ts';
 export * from './internal.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { explain } from './explain.ts';
 import { AGENT_ID_MAX, agentIdSchema, NAMED_ID_MAX } from './ids.ts';
 import { messagePartsSchema, messageTextSchema, REASON_MAX, requireOneMessage } from './message-size.ts';
 import { noteSchema } from './note.ts';
@@ -120,27 +121,6 @@ export function parsePayload<T>(
   const result = schema.safeParse(payload);
   if (result.success) return { ok: true, value: result.data };
   return { ok: false, reason: explain(result.error) };
-}
-
-/** The issues of a zod error in one line: path and reason. */
-export function explain(error: z.ZodError): string {
-  return error.issues.flatMap(reasonsOf).join('; ');
-}
-
-function reasonsOf(issue: z.core.$ZodIssue): string[] {
-  const at = (path: PropertyKey[], reason: string) =>
-    path.length === 0 ? reason : `${path.join('.')}: ${reason}`;
-  if (issue.code !== 'invalid_union') return [at(issue.path, issue.message)];
-  const mistaken = issue.errors.flatMap(([first]) =>
-    first?.code === 'invalid_type' && first.path.length === 0 ? [first] : [],
-  );
-  const meant = issue.errors.filter(([first]) => !mistaken.some((other) => other === first));
-  if (meant.length === 1) {
-    return (meant[0] ?? []).flatMap((inner) => reasonsOf({ ...inner, path: [...issue.path, ...inner.path] }));
-  }
-  if (meant.length > 1 || mistaken[0] === undefined) return [at(issue.path, issue.message)];
-  const kinds = [...new Set(mistaken.map(({ expected }) => expected))].join(' or ');
-  return [at(issue.path, mistaken[0].message.replace(mistaken[0].expected, kinds))];
 }
 
 /**

@@ -18,8 +18,10 @@ import {
   type ConnectOptions,
   DEFAULT_ADDRESS,
   DEFAULT_NAMESPACE,
+  explain,
   hostQueue,
   localSessionOf,
+  mcpServersSchema,
   modelQueue,
   nobodyAt,
   noNamespace,
@@ -83,13 +85,14 @@ function taskFailure(meta: LogMetadata | undefined): string {
  * Starts a worker that runs agents, their model calls and their tools on one task queue, and on those that go with it.
  *
  * @throws CadreError `temporal_unreachable` when nothing answers at the address, `config_invalid` when there is no such
- * namespace, `invalid_arguments` for what is no name of a host
+ * namespace and for tools or servers of tools that cannot be used, `invalid_arguments` for what is no name of a host
  */
 export async function createWorker(options: WorkerOptions): Promise<CadreWorker> {
   installRuntime(options.onLog ?? (() => {}));
   const { namespace = DEFAULT_NAMESPACE, queue, agents = true, workflowsOnly = false } = options;
   const { host, models = { providers: [] } } = options;
   const agentQueues = [queue, ...(host === undefined ? [] : [hostQueue(queue, host)])];
+  requireUsable(options);
   if (!agents && models.providers.length === 0) {
     throw new CadreError(
       'invalid_arguments',
@@ -159,6 +162,16 @@ export async function createWorker(options: WorkerOptions): Promise<CadreWorker>
       await done;
     },
   };
+}
+
+/** What is wrong with what a program gives, before anything is opened that it would have to close. */
+function requireUsable({ tools = [], mcpServers }: WorkerOptions): void {
+  checkTools(tools);
+  const { error } = mcpServersSchema.optional().safeParse(mcpServers);
+  if (error === undefined) return;
+  throw new CadreError('config_invalid', `mcpServers: ${explain(error)}`, {
+    hint: 'docs/mcp.md says what each key of a server means.',
+  });
 }
 
 /** A person may look at the files before any tool does. */
@@ -248,7 +261,7 @@ function activities(
     }),
     writesRollouts: options.rollouts !== undefined,
     memory: options.memory,
-    tools: checkTools(options.tools ?? []),
+    tools: options.tools ?? [],
     maxCachedConversations: options.maxCachedConversations,
     watcher,
     ...held,

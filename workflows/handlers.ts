@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate, patched, setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
 import { decideApprovalSchema, decided } from '../protocol/approvals.ts';
+import { explain } from '../protocol/explain.ts';
 import { isAgentId, sessionOf } from '../protocol/ids.ts';
 import type {
   ApprovalsView,
@@ -16,7 +17,6 @@ import { INTERNAL_SIGNAL, mailSchema } from '../protocol/internal.ts';
 import {
   compactSchema,
   eventsQuerySchema,
-  explain,
   interruptSchema,
   itemsQuerySchema,
   operateSchema,

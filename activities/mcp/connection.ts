@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { MCP_START_MS, type McpServerSettings } from '../../protocol/index.ts';
-import { ConnectionLost, isAnswer, isCutOff, statusOf, wasSent } from './connection-lost.ts';
+import { ConnectionLost, isAnswer, isCutOff, wasSent } from './connection-lost.ts';
+import { isTimeout, reasonOf, shortened } from './failure-reason.ts';
 import { refusesForm } from './later-revision.ts';
 import { type CallResult, callResultSchema } from './result-text.ts';
 import { neutralFolder, type Surroundings, serverEnvironment } from './server-surroundings.ts';
@@ -264,30 +265,15 @@ export class Connection {
 
   /** The reason, and what there is to see of the server itself. */
   #explained(error: unknown): Error {
-    const said = error instanceof Error ? messageOf(error, this.#startMs) : String(error);
+    const said = error instanceof Error ? reasonOf(error, this.#startMs) : String(error);
     const reasons = [this.#stdio?.ended, this.#stdio?.rubbish];
     const reason = reasons.filter((one) => one !== undefined).join('; ') || said;
     const stderr = this.#stdio?.stderr ?? '';
-    const text = stderr === '' ? reason : `${reason}; its error output ends: ${stderr.slice(-1_000)}`;
-    return new Error(withoutKeys(text, this.#secrets), { cause: error });
+    // An error may come with a page, of whatever length.
+    const shown = shortened(withoutKeys(reason, this.#secrets));
+    const text = stderr === '' ? shown : `${shown}; its error output ends: ${stderr.slice(-1_000)}`;
+    return new Error(text, { cause: error });
   }
-}
-
-export function isTimeout(error: unknown): boolean {
-  return (error as { code?: unknown } | undefined)?.code === 'REQUEST_TIMEOUT';
-}
-
-/** `fetch failed` says nothing; what it has come from does. */
-function messageOf(error: Error, startMs: number): string {
-  if (isTimeout(error)) return `it did not answer within ${startMs} ms`;
-  const status = statusOf(error);
-  if (status !== undefined) {
-    const asksWho = status === 401 || status === 403 ? ' (it may want a token: bearer_token_env_var)' : '';
-    return `it answered HTTP ${status}${asksWho}: ${error.message}`;
-  }
-  const { cause } = error;
-  const code = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined;
-  return code === undefined || error.message.includes(code) ? error.message : `${error.message} (${code})`;
 }
 
 /** The values that its settings name: none of them is shown, wherever it turns up. */

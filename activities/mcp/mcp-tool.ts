@@ -3,6 +3,7 @@ import { CadreError, MCP_CALL_MS, MCP_START_MS, matchesGlob } from '../../protoc
 import { ApprovalNeeded } from '../tools/approval-needed.ts';
 import { defineTool, type Tool, type ToolContext } from '../tools/define-tool.ts';
 import { statusOf } from './connection-lost.ts';
+import { inWords } from './failure-reason.ts';
 import type { McpServer } from './server.ts';
 import type { ServerTool } from './server-tools.ts';
 import { toolResult } from './tool-result.ts';
@@ -115,7 +116,7 @@ function argumentsLine(args: Record<string, unknown>): string {
 function explained(error: unknown, server: string, tool: string, onlyReads: boolean): unknown {
   if (error instanceof CadreError || !(error instanceof Error)) return error;
   const { code } = error as { code?: unknown };
-  const said = `The MCP server ${server} did not answer ${tool}: ${error.message.slice(0, 2_000)}`;
+  const said = `The MCP server ${server} did not answer ${tool}: ${inWords(error).slice(0, 2_000)}`;
   // The server's own refusal: it has looked at the call, and says what came of it.
   if (typeof code === 'number') {
     return new CadreError(

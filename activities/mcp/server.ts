@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError, type McpServerSettings } from '../../protocol/index.ts';
 import { messageOf } from '../tools/failure.ts';
-import { Connection, isTimeout } from './connection.ts';
+import { Connection } from './connection.ts';
 import { ConnectionLost, isSessionGone } from './connection-lost.ts';
+import { isTimeout } from './failure-reason.ts';
 import type { CallResult } from './result-text.ts';
 import type { Surroundings } from './server-surroundings.ts';
 import { type ServerTool, serverTools } from './server-tools.ts';

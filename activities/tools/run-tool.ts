@@ -136,7 +136,7 @@ async function runTool(
   // Connections to servers of tools outlive a call, and are Cadre's own.
   const isTeams = !isCadresOwn(tool);
   try {
-    const run = () => tool.run(parsed.value, context);
+    const run = () => tool.run(parsed.value, isTeams ? withOwnCopies(context) : context);
     const running = isTeams ? insideTool(tool.name, run) : run();
     const result = await untilAborted(running, context.signal);
     return found(await shortened(checkedResult(result, tool), request, deps), deps.ownQueue);
@@ -210,6 +210,17 @@ function contextOf(
       checkPath(path);
       return isAbsolute(path) ? resolve(path) : resolve(folder, underHome(path, environment.HOME));
     },
+  };
+}
+
+/** What a team's tool writes into it counts for nobody else: settings and environment are those of later calls, too. */
+function withOwnCopies(context: ToolContext): ToolContext {
+  const { agent, environment, approvalRules } = context;
+  return {
+    ...context,
+    agent: structuredClone(agent),
+    environment: { ...environment },
+    ...(approvalRules === undefined ? {} : { approvalRules: structuredClone(approvalRules) }),
   };
 }
 

@@ -89,6 +89,16 @@ test.each<[string, Record<string, Answerer>, RegExp]>([
     { initialize: (_, response) => json(response, 401, { error: 'who are you' }) },
     /it answered HTTP 401 .*bearer_token_env_var/,
   ],
+  [
+    'is of another kind, or at another address',
+    { initialize: (_, response) => response.writeHead(405).end() },
+    /it answered HTTP 405 .*streamable HTTP/,
+  ],
+  [
+    'answers with a page',
+    { initialize: (_, response) => response.writeHead(500).end(`<html>${'x'.repeat(3_000_000)}`) },
+    /^.{0,2200} … \(299\d{4} characters more\)$/,
+  ],
   ['never answers', { initialize: () => {} }, /it did not answer within 5000 ms/],
   ['answers rubbish', { initialize: (_, response) => response.end('<html>') }, /content type|Unexpected/i],
   [
@@ -110,6 +120,16 @@ test.each<[string, Record<string, Answerer>, RegExp]>([
   const served = started({ url, start_timeout_ms: 5_000 });
   expect(await served.offered()).toEqual([]);
   expect(served.problems().join()).toMatch(why);
+});
+
+test('an answer that is no message is told in words, at once', async () => {
+  const answer: Answerer = ({ id }, response) => json(response, 200, { jsonrpc: '2.0', id, error: null });
+  const { url } = await web({ 'tools/call': answer });
+  await expect(callOf(started({ url }))).rejects.toMatchObject({
+    code: 'outcome_unknown',
+    message:
+      'The MCP server web did not answer echo: it answered with what is no message of MCP. It is unknown whether it had its effect.',
+  });
 });
 
 test('a server that is not there is said to be so; gone in the middle, its outcome is unknown', async () => {
