@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isWithin } from './is-within.ts';
 import { ownLinks } from './own-places.ts';
 import { PIPES_PREFIX, SHARED_MEMORY } from './pipes-folder.ts';
@@ -77,8 +77,27 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
     ...['--chdir', command.cwd],
     ...['--info-fd', '3'],
     '--',
-    ...limitedArgv(command.argv, bubblewrap.privileges),
+    ...limitedArgv(command.hasTerminal ? inForeground(command.argv) : command.argv, bubblewrap.privileges),
   ];
+}
+
+/**
+ * What Ctrl-C means is for the program to say: bubblewrap, which it would end, is not to be in the foreground with it. What
+ * Ctrl-Z stops goes on at once, as nobody else could say so. Only an interactive bash can do it here: the group that has had
+ * the terminal lies outside, so that other shells fail where they give it back, and one that is not interactive keeps it.
+ */
+const FOREGROUND = `
+exec 2>/dev/null
+"$@" 2>&1
+code=$?
+while kill -0 %1; do fg %1 >/dev/null; code=$?; done
+exit $code
+`;
+
+function inForeground(argv: readonly string[]): readonly string[] {
+  const [shell = ''] = argv;
+  if (basename(shell) !== 'bash') return argv;
+  return [shell, '--noprofile', '--norc', '-i', '-c', FOREGROUND, shell, ...argv];
 }
 
 /** `/etc/resolv.conf` is often a link into `/run`, which is hidden. */

@@ -1,9 +1,11 @@
+import { cadreHome } from '../../server/home.ts';
 import { knownKeys } from '../config/closest-key.ts';
 import { formatKey, leaves, matches, type Table } from '../config/key-path.ts';
 import { configSchema, SECRET_KEYS } from '../config/schema.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Invocation } from '../invocation.ts';
 import { columns } from '../terminal-text.ts';
+import { readSavedRules, rulesFile } from '../trust/saved-rules.ts';
 import { trustText } from '../trust-finding.ts';
 
 /** Prints each setting and where it comes from. */
@@ -16,10 +18,21 @@ export default async function config(invocation: Invocation): Promise<ExitCode> 
   }));
   const settings = [...set, ...unset(set.map(({ key }) => key))];
   const { files, trust, withheld } = loaded;
-  invocation.output.result({ settings, files, withheld, ...(trust === undefined ? {} : { trust }) }, () =>
-    columns(
-      settings.map(({ key, value, origin }) => [key, value === null ? '-' : JSON.stringify(value), origin]),
-    ).join('\n'),
+  // Beside those of `approvals.allow`, which no layer replaces.
+  const home = cadreHome(invocation.environment);
+  const file = rulesFile(home);
+  const { rules } = readSavedRules(home);
+  const saved = rules.length === 0 ? {} : { saved_rules: { file, rules } };
+  const told = { settings, files, withheld, ...saved, ...(trust === undefined ? {} : { trust }) };
+  invocation.output.result(told, () =>
+    columns([
+      ...settings.map(({ key, value, origin }) => [
+        key,
+        value === null ? '-' : JSON.stringify(value),
+        origin,
+      ]),
+      ...rules.map((rule) => ['saved rule', JSON.stringify(rule), file]),
+    ]).join('\n'),
   );
   if (trust !== undefined && invocation.output.format === 'text') invocation.output.info(trustText(trust));
   return EXIT.done;

@@ -7,7 +7,7 @@ import { changeFile } from './change-file.ts';
 const rulesFileSchema = z.strictObject({ allow: z.array(approvalRuleSchema) });
 
 /** @param home CADRE_HOME */
-function rulesFile(home: string): string {
+export function rulesFile(home: string): string {
   return join(home, 'rules.json');
 }
 

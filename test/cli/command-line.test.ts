@@ -78,6 +78,15 @@ test('config prints each value and where it comes from, and hides keys', async (
   expect(stdout).not.toContain('top secret');
 });
 
+test('config tells the saved rules, too, which allow commands beside those of its layers', async () => {
+  const rule = { command: 'git push', folder: '/srv/app', outside_sandbox: true };
+  const { cadre, folder } = commandLine({ 'state/rules.json': JSON.stringify({ allow: [rule] }) });
+  const { stdout } = await cadre(['config']);
+  expect(stdout).toMatch(/^saved rule +\{"command":"git push",.*"outside_sandbox":true\} +\/.*rules\.json$/m);
+  const json = JSON.parse((await cadre(['config', '--json'])).stdout);
+  expect(json.saved_rules).toEqual({ file: join(folder, 'state/rules.json'), rules: [rule] });
+});
+
 test('agents lists the roles, shows one under any of its names, and finds what is wrong with a file', async () => {
   const { cadre } = commandLine({
     'good.md': '---\ndescription: fine\nname: other\n---\nDo it.\n',

@@ -125,6 +125,22 @@ test.runIf(state.works)(
   },
 );
 
+test.runIf(state.works)(
+  'what Ctrl-C means is for a program on a terminal to say in the sandbox, too, and Ctrl-Z leaves nothing standing still',
+  async () => {
+    const settings = { sandbox_mode: 'workspace-write' as const };
+    const waiting = `trap 'echo caught' INT; sleep 2; echo ready; while :; do sleep 0.1; done`;
+    const id = await begin(waiting, { tty: true }, { settings });
+    await until(id, 'ready');
+    await until(id, 'caught', '\u0003');
+    await until(id, 'caught', '\u001a\u0003');
+    const ended = await exec({ cmd: 'exit 7', tty: true, yield_time_ms: 30_000 }, { settings });
+    expect(ended.output).toMatch(/^exit code 7,/);
+    const killed = await exec({ cmd: 'kill -9 $$', tty: true, yield_time_ms: 30_000 }, { settings });
+    expect(killed.output).toMatch(/^exit code 137 /);
+  },
+);
+
 test('without a terminal there is no input, and Ctrl-C is a signal', async () => {
   expect((await exec({ cmd: 'cat' })).output).toMatch(/^exit code 0/);
   const id = await begin(`trap 'echo caught; exit 7' INT; while :; do sleep 0.1; done`);
