@@ -26,6 +26,8 @@ interface Known {
 }
 const UNREAD = Symbol('unread');
 
+const UNCHANGED = 'Nothing was changed, in no file.';
+
 /**
  * What the changes make of the files as they are, each change on what those before it leave. Nothing is written.
  *
@@ -120,11 +122,14 @@ async function realPath(path: string): Promise<string> {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' || dirname(path) === path) {
       throw new CadreError('tool_failed', `${shownName(path)} ${systemReason(error, 'read')}.`, {
+        hint: UNCHANGED,
         cause: error,
       });
     }
     if ((await lstat(path).catch(() => undefined)) !== undefined) {
-      throw new CadreError('tool_failed', `${shownName(path)} is a link to what is not there.`);
+      throw new CadreError('tool_failed', `${shownName(path)} is a link to what is not there.`, {
+        hint: UNCHANGED,
+      });
     }
     return join(await realPath(dirname(path)), basename(path));
   }
@@ -145,7 +150,7 @@ async function refuseBelow(gone: ReadonlySet<string>, path: string, named: strin
     throw new CadreError(
       'tool_failed',
       `${shownName(named)} lies behind the link ${shownName(link.path)}, which this patch deletes.`,
-      { hint: 'Nothing was changed, in no file. Delete the link in a patch of its own first.' },
+      { hint: `${UNCHANGED} Delete the link in a patch of its own first.` },
     );
   }
 }
@@ -155,7 +160,9 @@ async function look(real: string, path: string): Promise<Known> {
   if (before === undefined) return { before, content: undefined };
   if (before.isFile()) return { before, content: UNREAD };
   const what = before.isDirectory() ? 'a folder' : 'no ordinary file';
-  throw new CadreError('tool_failed', `${shownName(path)} is ${what}, and patches are for files.`);
+  throw new CadreError('tool_failed', `${shownName(path)} is ${what}, and patches are for files.`, {
+    hint: UNCHANGED,
+  });
 }
 
 /** As it is, or as the changes before have left it. */
@@ -194,19 +201,19 @@ function textOf(bytes: Buffer, path: string): string {
 
 function missing(path: string): CadreError {
   return new CadreError('tool_failed', `${shownName(path)} does not exist.`, {
-    hint: 'Nothing was changed, in no file. A new file needs *** Add File.',
+    hint: `${UNCHANGED} A new file needs *** Add File.`,
   });
 }
 
 /** Whether it goes itself, or what it leads to, only the model knows. */
 function isLink(path: string, real: string): CadreError {
   return new CadreError('tool_failed', `${shownName(path)} is a link, and only files can be moved.`, {
-    hint: `Nothing was changed, in no file. Move ${shownName(real)}, which it leads to, or use a command.`,
+    hint: `${UNCHANGED} Move ${shownName(real)}, which it leads to, or use a command.`,
   });
 }
 
 function taken(path: string): CadreError {
   return new CadreError('tool_failed', `${shownName(path)} is there already.`, {
-    hint: 'Nothing was changed, in no file. Use *** Update File, or *** Delete File for it first.',
+    hint: `${UNCHANGED} Use *** Update File, or *** Delete File for it first.`,
   });
 }

@@ -148,6 +148,7 @@ describe('when one change does not fit, nothing is changed in any file', () => {
     execFileSync('/bin/sh', ['-c', `mkfifo '${join(folder, 'pipe')}'`]);
     const before = names();
     const error = await refused([...update('a.txt'), '*** Add File: sub/new.txt', '+x', ...change]);
+    expect(error.hint).toContain('Nothing was changed');
     expect(error.message).toMatch(reason);
     expect(got('a.txt')).toBe('a\nold\nb\n');
     expect(names()).toEqual(before);
