@@ -11,6 +11,7 @@ import { COMPARED, compare } from './comparison.ts';
 import { historyGrowth } from './history.ts';
 import { Stage } from './stage.ts';
 import { summarize } from './statistics.ts';
+import { TOOL_CALLS, toolTimes } from './tools.ts';
 
 interface Row {
   name: string;
@@ -71,6 +72,12 @@ const rows: Record<string, Row[]> = {
       ],
     },
   ],
+  tools: Object.keys(TOOL_CALLS).map((name) => ({
+    name,
+    wanted: '',
+    unit: 'ms',
+    measure: () => toolTimes(name, 15),
+  })),
   history: [25, 100].flatMap((steps) =>
     (['source', 'random'] as const).map((kind) => ({
       name: `history a step after ${steps} steps, 8 KB ${kind === 'source' ? 'of source code' : 'at random'}`,
