@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { parseRole } from '../../../activities/roles/parse-role.ts';
 import { tighten } from '../../../activities/roles/tighten.ts';
+import { builtinTools } from '../../../activities/tools/builtin-tools.ts';
 import { defineTool } from '../../../activities/tools/define-tool.ts';
 import { offeredTools } from '../../../activities/tools/offered.ts';
 import { agentIn, sessionWith } from '../tools/tool-context.ts';
@@ -25,8 +26,10 @@ const KINDS = {
   ]),
 } as const;
 const tools = (['none', 'some'] as const).flatMap((effects) =>
-  KINDS[effects].map((name) =>
-    defineTool({ name, description: name, effects, parameters: z.strictObject({}), run: async () => '' }),
+  KINDS[effects].map(
+    (name) =>
+      builtinTools.find((tool) => tool.name === name) ??
+      defineTool({ name, description: name, effects, parameters: z.strictObject({}), run: async () => '' }),
   ),
 );
 const READING = [...KINDS.none];

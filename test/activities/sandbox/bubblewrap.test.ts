@@ -233,8 +233,9 @@ describe.skipIf(!state.works)('inside the sandbox', () => {
 });
 
 test('the working directory is taken by its real path, and /tmp only once', () => {
-  // One among temporary files would be a root of its own.
+  // A home among temporary files would be a root of its own, and so is the folder that `TMPDIR` names.
   vi.stubEnv('HOME', '/nowhere');
+  vi.stubEnv('TMPDIR', '/tmp');
   onTestFinished(() => void vi.unstubAllEnvs());
   symlinkSync(work, join(outside, 'link'));
   expect(writableRoots(join(outside, 'link'))).toEqual([realpathSync('/tmp'), realpathSync(work)]);
