@@ -151,18 +151,30 @@ test(
   END_MS * 1.5,
 );
 
-/** Of each agent below, turn by turn: no notice of what is known, and nothing before what is older. */
+/**
+ * Of each agent below, turn by turn: no notice of what is known. A wait tells how an agent stands now; the notice of an
+ * earlier turn, which stood in line then, comes after it, so that nothing is lost.
+ */
 function expectReportsInOrder(items: Seen['items']): void {
-  const newest = new Map<string, number>();
+  const noticed = new Map<string, number>();
+  const waitedFor = new Map<string, number[]>();
   for (const item of items) {
     const isNotice = item.type === 'notice';
     const isAnswer = item.type === 'tool_output' && item.output.includes('timed_out');
     const text = isNotice ? item.text : isAnswer ? item.output : '';
-    for (const [, agent = '', turn = ''] of text.matchAll(/report of ([\w/-]+), turn (\d+);/g)) {
-      // A wait may be for what a notice has told before.
-      const least = (newest.get(agent) ?? 0) + (isNotice ? 1 : 0);
-      expect(Number(turn), `${agent} in ${text}`).toBeGreaterThanOrEqual(least);
-      newest.set(agent, Number(turn));
+    for (const [, agent = '', told = ''] of text.matchAll(/report of ([\w/-]+), turn (\d+);/g)) {
+      const turn = Number(told);
+      const known = waitedFor.get(agent) ?? [];
+      const where = `${agent} in ${text}`;
+      if (isNotice) {
+        expect(turn, where).toBeGreaterThan(noticed.get(agent) ?? 0);
+        expect(known, where).not.toContain(turn);
+        noticed.set(agent, turn);
+      } else {
+        // It may be for what a notice has told before.
+        expect(turn, where).toBeGreaterThanOrEqual(Math.max(noticed.get(agent) ?? 0, ...known));
+        waitedFor.set(agent, [...known, turn]);
+      }
     }
   }
 }
