@@ -1,7 +1,6 @@
-import { homedir } from 'node:os';
 import { filterEnvironment, mcpKeyVariables } from '../protocol/index.ts';
 import type { Environment } from './config/environment.ts';
-import { serversIn } from './config/mcp-servers.ts';
+import { serversIn, sessionPlace } from './config/mcp-servers.ts';
 import type { Config } from './config/schema.ts';
 import type { Finding } from './finding.ts';
 
@@ -11,9 +10,7 @@ export async function mcpFindings(config: Config, environment: Environment, cwd:
   if (Object.keys(servers).length === 0) return [];
   const { tryServers } = await import('../worker/preflight.ts');
   const exclude = [...filter.exclude, ...mcpKeyVariables(servers)];
-  const { PATH: searchPath, HOME: home = '' } = environment;
-  const { writable_roots: writableRoots } = config.sandbox;
-  const place = { cwd, home: home || homedir(), searchPath, variables: environment, writableRoots };
+  const place = sessionPlace(cwd, environment, config);
   const reports = await tryServers(serversIn(place, servers), {
     environment: filterEnvironment(environment, { ...filter, exclude }),
     variables: environment,

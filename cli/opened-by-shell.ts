@@ -30,8 +30,9 @@ function isPipe(path: string): boolean {
  *
  * @throws CadreError `usage` for settings that it could not read
  */
-export function requireLastingSettings({ CADRE_CONFIG: named }: Environment): void {
-  if (named === undefined || !OPENED_BY_SHELL.test(named)) return;
+export function requireLastingSettings(environment: Environment): void {
+  const named = openedSettings(environment);
+  if (named === undefined) return;
   throw new CadreError(
     'usage',
     `CADRE_CONFIG names ${named}, which the shell has opened for this command alone: the worker in the background could not read it.`,
@@ -44,7 +45,11 @@ export function requireLastingSettings({ CADRE_CONFIG: named }: Environment): vo
  * there may be something else. So that process says that it has no such file.
  */
 export function environmentWithoutOpened(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { CADRE_CONFIG: named } = environment;
-  if (named === undefined || !OPENED_BY_SHELL.test(named)) return environment;
+  const named = openedSettings(environment);
+  if (named === undefined) return environment;
   return { ...environment, CADRE_CONFIG: `${named} (opened for another command)` };
+}
+
+function openedSettings({ CADRE_CONFIG: named }: Environment): string | undefined {
+  return named !== undefined && OPENED_BY_SHELL.test(named) ? named : undefined;
 }

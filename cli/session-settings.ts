@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import {
   type AgentSettings,
   type ContentPart,
@@ -10,7 +9,7 @@ import {
 import { cadreHome } from '../server/home.ts';
 import { configuredRules } from './config/approval-rules.ts';
 import type { Environment } from './config/environment.ts';
-import { serversIn } from './config/mcp-servers.ts';
+import { serversIn, sessionPlace } from './config/mcp-servers.ts';
 import { memoryFile } from './config/memory.ts';
 import type { ProviderChoice } from './config/provider.ts';
 import type { Config } from './config/schema.ts';
@@ -76,15 +75,7 @@ export function sessionSettingsOf(choices: SessionChoices): SessionSettings {
   const { config, provider, environment, outputSchema } = choices;
   const isQueued = config.temporal.task_queue !== undefined;
   const providers = { ...config.model_providers, [provider.name]: provider.settings };
-  const { PATH: searchPath, HOME: userHome } = environment;
-  const { writable_roots: writableRoots } = config.sandbox;
-  const place = {
-    cwd: choices.cwd,
-    home: userHome || homedir(),
-    searchPath,
-    variables: environment,
-    writableRoots,
-  };
+  const place = sessionPlace(choices.cwd, environment, config);
   const { include, exclude } = config.shell_environment;
   const { key_env: own } = config.encryption ?? {};
   const keys = [

@@ -25,11 +25,16 @@ function explained(issues: readonly z.core.$ZodIssue[], within: number): string 
   return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
+/** What is wrong with each choice of a union, unless the schema's author says in words what it wants. */
+function choicesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[][] {
+  return issue.code === 'invalid_union' && issue.message === UNSAID ? issue.errors : [];
+}
+
 /** Of a union, where only one choice is of the kind that was given, what that one says. */
 function ofChoiceMeant(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
-  if (issue.code !== 'invalid_union' || issue.message !== UNSAID) return [issue];
-  const meant = issue.errors.filter((choice) => kindOf(choice) === undefined);
-  if (meant.length !== 1 || issue.errors.length === 1) return [issue];
+  const choices = choicesOf(issue);
+  const meant = choices.filter((choice) => kindOf(choice) === undefined);
+  if (meant.length !== 1 || choices.length === 1) return [issue];
   return (meant[0] ?? []).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
@@ -39,16 +44,13 @@ function kindOf([first]: readonly z.core.$ZodIssue[]): string | undefined {
 }
 
 function reasonOf(issue: z.core.$ZodIssue, within: number): string {
-  // A message of a schema's own says what its author has to say.
-  if (issue.code !== 'invalid_union' || issue.message !== UNSAID) return issue.message;
-  if (issue.errors.length === 0 || within === 0) return issue.message;
-  const kinds = issue.errors.map(kindOf);
-  if (!kinds.includes(undefined)) return ofKinds(issue.errors, kinds);
-  const choices = issue.errors
-    .slice(0, MOST_ISSUES)
-    .map((issues) => explained(issues.slice(0, 1), within - 1));
-  const more = issue.errors.length > choices.length ? ', or another' : '';
-  const demands = [...new Set(choices)].map((choice) => choice.replace('Invalid input: ', ''));
+  const choices = choicesOf(issue);
+  if (choices.length === 0 || within === 0) return issue.message;
+  const kinds = choices.map(kindOf);
+  if (!kinds.includes(undefined)) return ofKinds(choices, kinds);
+  const told = choices.slice(0, MOST_ISSUES).map((issues) => explained(issues.slice(0, 1), within - 1));
+  const more = choices.length > told.length ? ', or another' : '';
+  const demands = [...new Set(told)].map((choice) => choice.replace('Invalid input: ', ''));
   return `${issue.message} (${demands.join(', or ')}${more})`;
 }
 

@@ -24,11 +24,6 @@ export async function* textOf(content: HandleContent, signal: AbortSignal): Asyn
   yield { text, characters: charactersIn(text) };
 }
 
-/** NUL as its symbol: not every model can be sent it. */
-export function withoutNul(text: string): string {
-  return text.includes('\0') ? text.replaceAll('\0', '\u2400') : text;
-}
-
 export function charactersIn(text: string): number {
   let pairs = 0;
   for (let index = 0; index < text.length; index++) if (isFirstOfPair(text, index)) pairs++;

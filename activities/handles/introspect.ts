@@ -1,8 +1,9 @@
 import { CadreError } from '../../protocol/index.ts';
 import { imageType } from '../model/providers/image-shape.ts';
 import { isBinary } from '../tools/text-lines.ts';
+import { withNulShown } from '../with-nul-shown.ts';
 import { askJson, JSON_BYTES_MAX } from './ask-json.ts';
-import { countCharacters, countLines, fitting, withoutNul } from './characters.ts';
+import { countCharacters, countLines, fitting } from './characters.ts';
 import { type HandleContent, startOf } from './handle-content.ts';
 import type { JsonForm } from './json-task.ts';
 
@@ -35,7 +36,7 @@ export async function introspect(content: HandleContent, signal: AbortSignal): P
     characters: await countCharacters(content, signal),
     lines: await countLines(content, signal),
     ...(json === undefined
-      ? { begins: fitting(withoutNul(start.toString()), SHOWN) }
+      ? { begins: fitting(withNulShown(start.toString()), SHOWN) }
       : { shape: json.shape }),
   };
 }

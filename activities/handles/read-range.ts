@@ -1,12 +1,5 @@
-import {
-  charactersIn,
-  countLines,
-  fittingLines,
-  mostFor,
-  type Room,
-  textOf,
-  withoutNul,
-} from './characters.ts';
+import { withNulShown } from '../with-nul-shown.ts';
+import { charactersIn, countLines, fittingLines, mostFor, type Room, textOf } from './characters.ts';
 import type { HandleContent } from './handle-content.ts';
 
 /** Lines from 1, the last one included; negative ones count from the end, -1 is the last. */
@@ -84,7 +77,7 @@ async function collect(
     offset += characters;
   }
   if (begins === undefined) return { begins: 0 };
-  return { text: withoutNul(parts.join('').replace(/\n$/, '')), begins };
+  return { text: withNulShown(parts.join('').replace(/\n$/, '')), begins };
 }
 
 function fromEnd(line: number, total = 0): number {

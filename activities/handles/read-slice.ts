@@ -1,3 +1,4 @@
+import { withNulShown } from '../with-nul-shown.ts';
 import {
   charactersIn,
   countCharacters,
@@ -6,7 +7,6 @@ import {
   mostFor,
   type Room,
   textOf,
-  withoutNul,
 } from './characters.ts';
 import type { HandleContent } from './handle-content.ts';
 
@@ -51,7 +51,7 @@ export async function readSlice(
     at = next;
   }
   if (at < stop) total ??= at;
-  const found = withoutNul(parts.join(''));
+  const found = withNulShown(parts.join(''));
   const text = fitting(found, room);
   return {
     text,

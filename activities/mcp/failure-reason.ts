@@ -1,3 +1,4 @@
+import { withNulShown } from '../with-nul-shown.ts';
 import { statusOf } from './connection-lost.ts';
 
 /** Of what a server says of a failure; it ends up in the history of an agent, and in its conversation. */
@@ -36,6 +37,6 @@ export function inWords({ message }: Error): string {
 }
 
 export function shortened(reason: string): string {
-  const shown = reason.replaceAll('\0', '\u2400');
+  const shown = withNulShown(reason);
   return shown.length <= MOST ? shown : `${shown.slice(0, MOST)} … (${shown.length - MOST} characters more)`;
 }

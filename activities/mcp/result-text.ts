@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { withNulShown } from '../with-nul-shown.ts';
 
 /** Many servers write out as null what is not there. */
 const text = z
@@ -46,7 +47,7 @@ export function resultText(
   if (structuredContent != null && !isSaid(structuredContent, content)) {
     parts.push(JSON.stringify(structuredContent));
   }
-  const text = parts.join('\n').replaceAll('\0', '\u2400');
+  const text = withNulShown(parts.join('\n'));
   return text === '' ? '(no content)' : text;
 }
 

@@ -1,3 +1,5 @@
+import { withNulShown } from '../with-nul-shown.ts';
+
 /** More is never shown. */
 const KEPT = 2_000;
 /** Shorter values stand in texts by chance. */
@@ -18,7 +20,7 @@ export class StderrTail {
   }
 
   get text(): string {
-    return withoutKeys(this.#text, this.#secrets).slice(-KEPT).replaceAll('\0', '\u2400').trim();
+    return withNulShown(withoutKeys(this.#text, this.#secrets).slice(-KEPT)).trim();
   }
 }
 

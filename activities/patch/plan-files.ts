@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CadreError, counted } from '../../protocol/index.ts';
+import { foldersAbove } from '../sandbox/is-within.ts';
 import { systemReason } from '../system-reason.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
 import { shownName } from '../tools/path-argument.ts';
@@ -144,7 +145,7 @@ async function linkAt(path: string): Promise<{ path: string; stats: Stats } | un
 
 /** What is written where a link was would go to where that led: the folder in its place is not there yet. */
 async function refuseBelow(gone: ReadonlySet<string>, path: string, named: string): Promise<void> {
-  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+  for (const folder of foldersAbove(path)) {
     const link = await linkAt(folder);
     if (link === undefined || !gone.has(link.path)) continue;
     throw new CadreError(

@@ -1,5 +1,6 @@
 import { type AgentSettings, counted, type SessionSettings } from '../../protocol/index.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
+import { withNulShown } from '../with-nul-shown.ts';
 
 /** Of the memory file this many bytes go into the instructions of an agent: the newest notes. */
 export const MEMORY_BYTES_SHOWN = 16 * 1024;
@@ -36,7 +37,7 @@ async function notesIn(path: string): Promise<string> {
     const from = Math.max(0, stats.size - MEMORY_BYTES_SHOWN);
     const bytes = Buffer.alloc(MEMORY_BYTES_SHOWN);
     const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
-    const read = bytes.subarray(0, bytesRead).toString().replaceAll('\0', '\u2400');
+    const read = withNulShown(bytes.subarray(0, bytesRead).toString());
     if (from === 0) return read.replace(/^\ufeff/, '').trim();
     const newest = read.slice(read.indexOf('\n') + 1).trim();
     const leftOut = stats.size - Buffer.byteLength(newest);

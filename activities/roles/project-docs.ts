@@ -5,6 +5,7 @@ import type { ProjectDocs } from '../../protocol/index.ts';
 import { upToRepository } from '../sandbox/has-repository.ts';
 import { isWithin } from '../sandbox/is-within.ts';
 import { openOrdinaryFile } from '../tools/ordinary-path.ts';
+import { withNulShown } from '../with-nul-shown.ts';
 
 /** In each folder the first of them that can be read. */
 const NAMES = ['AGENTS.md', 'CLAUDE.md'];
@@ -71,11 +72,7 @@ async function readDoc(
     const isCut = stats.size > bytesRead;
     const kept = isCut ? wholeLines(read) : read;
     if (!isUtf8(kept)) notices.push(`${path} is not UTF-8 throughout: what is not reads as \ufffd`);
-    const text = kept
-      .toString()
-      .replace(/^\ufeff/, '')
-      .replaceAll('\0', '\u2400')
-      .trim();
+    const text = withNulShown(kept.toString().replace(/^\ufeff/, '')).trim();
     const left = stats.size - kept.length;
     return { file: { path, text, ...(left > 0 ? { left_out: left } : {}) }, bytes: kept.length };
   } finally {

@@ -112,7 +112,8 @@ function mayWrite(
     // Also where it does not exist yet, and however deep it lies: what is in it decides what runs later.
     // Some file systems take small letters and capitals for the same.
     const below = path.slice(root.length).toLowerCase().split(sep);
-    return !below.some((part) => protectedNames(root).includes(part)) && places.has(path);
+    const names = protectedNames(root);
+    return !below.some((part) => names.includes(part)) && places.has(path);
   };
 }
 

@@ -203,8 +203,3 @@ const ENDS_NOTHING = new Set([
 export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
-
-/** Some providers refuse texts with NUL characters; the picture for it stands in. */
-export function withoutNuls(text: string): string {
-  return text.replaceAll('\0', '\u2400');
-}

@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { z } from 'zod';
 import { CadreError, counted } from '../../protocol/index.ts';
 import { runSupervised } from '../sandbox/supervised.ts';
+import { withNulShown } from '../with-nul-shown.ts';
 import { containedReading } from './contained-reading.ts';
 import { defineTool, type ToolContext } from './define-tool.ts';
 import { ordinaryPath } from './ordinary-path.ts';
@@ -176,5 +177,5 @@ function bracket(note: string): string {
 }
 
 function clean(line: string): string {
-  return line.replace(/\r$/, '').replaceAll('\0', '\u2400');
+  return withNulShown(line.replace(/\r$/, ''));
 }

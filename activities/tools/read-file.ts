@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CadreError, counted } from '../../protocol/index.ts';
 import { bytesWithin } from '../../protocol/output-size.ts';
+import { withNulShown } from '../with-nul-shown.ts';
 import { defineTool } from './define-tool.ts';
 import { openOrdinaryFile } from './ordinary-path.ts';
 import { pathArgument, shownName } from './path-argument.ts';
@@ -65,7 +66,7 @@ export const readFile = defineTool({
 
 function show({ number, text, cutBytes }: TextLine): string {
   const rest = cutBytes === 0 ? '' : ` [… ${counted(cutBytes, 'more byte')} in this line …]`;
-  return `${number}\t${text.replaceAll('\0', '\u2400')}${rest}`;
+  return `${number}\t${withNulShown(text)}${rest}`;
 }
 
 function nothing(path: string, offset: number, last: number): string {

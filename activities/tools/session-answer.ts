@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
 import type { CommandSession } from '../commands/command-session.ts';
-import { endLine, seconds, withoutNuls } from './command-call.ts';
+import { withNulShown } from '../with-nul-shown.ts';
+import { endLine, seconds } from './command-call.ts';
 import type { ToolContext, ToolResult } from './define-tool.ts';
 
 /** Beside the time that a call waits: to end a command, and to store what it wrote. */
@@ -44,7 +45,7 @@ export async function lookAt(
   const head =
     end === undefined ? `still running, session_id ${id}, ${seconds(session.ageMs)}` : endLine(end);
   return {
-    output: `${[head, ...(untyped === undefined ? [] : [untyped]), ...notes].join('\n')}\n${withoutNuls(text)}`,
+    output: `${[head, ...(untyped === undefined ? [] : [untyped]), ...notes].join('\n')}\n${withNulShown(text)}`,
     success: untyped === undefined && (end === undefined || end.exitCode === 0),
     command_session: { id, open: end === undefined },
     ...(handle === undefined ? {} : { handle }),

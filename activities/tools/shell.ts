@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { OutputCollector } from '../handles/output-collector.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
+import { withNulShown } from '../with-nul-shown.ts';
 import {
   commandFolder,
   commandLine,
@@ -10,7 +11,6 @@ import {
   runnable,
   seconds,
   textOf,
-  withoutNuls,
 } from './command-call.ts';
 import { defineTool, type Tool, type ToolContext, type ToolResult } from './define-tool.ts';
 import { escalationParameters } from './escalation.ts';
@@ -77,7 +77,7 @@ async function runCommand(
     });
     const { text, handle } = await collector.finish();
     return {
-      output: `${[headline(end, args.timeout_ms), ...notes].join('\n')}\n${withoutNuls(text)}`,
+      output: `${[headline(end, args.timeout_ms), ...notes].join('\n')}\n${withNulShown(text)}`,
       success: end.exitCode === 0 && !end.timedOut && end.tooMany === undefined,
       ...(handle === undefined ? {} : { handle }),
     };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
 import { isOfServer } from '../mcp/mcp-tool.ts';
+import { withNulShown } from '../with-nul-shown.ts';
 import { builtinTools } from './builtin-tools.ts';
-import { withoutNuls } from './command-call.ts';
 import type { Tool, ToolResult } from './define-tool.ts';
 
 /** What any tool may give back. The rest is dropped: an agent goes by it, and would stand still over what is malformed. */
@@ -25,7 +25,7 @@ export function checkedResult(result: unknown, tool: Tool): ToolResult {
 
 /** Some providers refuse texts with NUL characters, or with halves of one; pictures for them stand in. */
 function readable(text: string): string {
-  return withoutNuls(text).toWellFormed();
+  return withNulShown(text).toWellFormed();
 }
 
 function checkedFields(result: unknown, tool: Tool): ToolResult {

@@ -1,11 +1,10 @@
-import { homedir } from 'node:os';
 import { isMissing } from '../../client/is-missing.ts';
 import { CadreError, currentBuildCommand, type SessionId } from '../../protocol/index.ts';
 import type { Tool, WorkerVersion } from '../../worker/index.ts';
 import { replacedBy, toolAtFault } from '../../worker/own-tools.ts';
 import { GRACE_MS } from '../../worker/types.ts';
 import { holdOnClosedOutput } from '../closed-output.ts';
-import { serversIn } from '../config/mcp-servers.ts';
+import { serversIn, sessionPlace } from '../config/mcp-servers.ts';
 import { memoryFile } from '../config/memory.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { onSignals } from '../follow/signals.ts';
@@ -107,15 +106,7 @@ async function serveQueue(
 ): Promise<void> {
   const { graceMs, version } = options;
   const { createWorker } = await import('../../worker/create-worker.ts');
-  const { HOME, PATH: searchPath } = place.workerEnvironment;
-  const { writable_roots: writableRoots } = place.config.sandbox;
-  const surroundings = {
-    cwd,
-    home: HOME || homedir(),
-    searchPath,
-    variables: place.workerEnvironment,
-    writableRoots,
-  };
+  const surroundings = sessionPlace(cwd, place.workerEnvironment, place.config);
   const serving = await createWorker({
     ...place.link.connectOptions,
     ...options,

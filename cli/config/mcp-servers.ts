@@ -1,8 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { McpServerSettings, McpServers } from '../../protocol/mcp-servers.ts';
 import { fillableFolders, isWithin, outsidePath, withoutFillableCode } from '../../worker/trust.ts';
+import type { Environment } from './environment.ts';
 import { type KeyPath, leaves, setAt, type Table, valueAt } from './key-path.ts';
+import type { Config } from './schema.ts';
 
 export interface SessionPlace {
   /** The working directory of the session; for a queue that of its worker. */
@@ -11,9 +14,15 @@ export interface SessionPlace {
   /** Where programs are looked up. */
   searchPath: string | undefined;
   /** What servers get beside it. */
-  variables: Readonly<Record<string, string | undefined>>;
+  variables: Environment;
   /** Where its commands may write besides. */
   writableRoots: readonly string[];
+}
+
+/** That of a session in a folder, with the settings that hold there. */
+export function sessionPlace(cwd: string, variables: Environment, { sandbox }: Config): SessionPlace {
+  const { HOME: home, PATH: searchPath } = variables;
+  return { cwd, home: home || homedir(), searchPath, variables, writableRoots: sandbox.writable_roots };
 }
 
 /**
