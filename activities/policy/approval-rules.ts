@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs';
 import { type ApprovalRule, RULE_MAX, type SandboxMode } from '../../protocol/index.ts';
+import { realPath } from '../sandbox/real-paths.ts';
 import { parseCommand, type SimpleCommand, shellLine } from './command-words.ts';
 import { commandsIn, judgeCommand } from './harmless.ts';
 import { hasHidden, withoutBlanksAround } from './hidden-characters.ts';
@@ -87,12 +87,4 @@ function names(rule: ParsedRule, words: readonly string[]): boolean {
 
 function isHarmless(words: SimpleCommand['words'], { cwd }: CommandInPlace): boolean {
   return judgeCommand(words, cwd).harmless;
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
 }

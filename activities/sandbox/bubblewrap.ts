@@ -4,8 +4,8 @@ import { isWithin } from './is-within.ts';
 import { ownLinks } from './own-places.ts';
 import { PIPES_PREFIX, SHARED_MEMORY } from './pipes-folder.ts';
 import { limitedArgv } from './process-limits.ts';
+import { realPaths } from './real-paths.ts';
 import { isForLoader, type SandboxedCommand } from './sandboxed-command.ts';
-import { realPaths } from './temporary-folders.ts';
 import { foldersTo, readOnlyInside, writableRoots } from './writable-places.ts';
 
 /** What bubblewrap gets to isolate with, as far as this machine allows it. */

@@ -27,18 +27,31 @@ export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand)
     return notes;
   };
   try {
-    for (const root of roots) {
-      const names = isGuarded(root, command.workingDirectory) ? protectedNames(root) : codeCaches();
-      holds.push(await holdPlaceholders(root, names));
-    }
     const missing = missingOwn(roots, command);
-    for (const path of missing) holds.push(await holdPlaceholders(dirname(path), [basename(path)]));
+    for (const [folder, names] of namesIn(roots, missing, command.workingDirectory))
+      holds.push(await holdPlaceholders(folder, names));
     const readOnly = [...(command.readOnly ?? []), ...missing];
     return { argv: bubblewrapArgv(bubblewrap, { ...command, readOnly }), hasNamespace: true, release };
   } catch (error) {
     await release();
     throw error;
   }
+}
+
+/** What is made in each folder: whoever is the last to give it free takes away what it has made there, and no more. */
+function namesIn(
+  roots: readonly string[],
+  missing: readonly string[],
+  workingDirectory: string,
+): Map<string, readonly string[]> {
+  const names = new Map(
+    roots.map((root) => [root, isGuarded(root, workingDirectory) ? protectedNames(root) : codeCaches()]),
+  );
+  for (const path of missing) {
+    const folder = dirname(path);
+    names.set(folder, [...(names.get(folder) ?? []), basename(path)]);
+  }
+  return names;
 }
 
 /**

@@ -1,15 +1,10 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
+import { isThere } from './is-placeholder.ts';
 import { foldersAbove } from './is-within.ts';
 
 /** Whether a folder is the root of a repository: what keeps commands from making it one does not count. */
 export function hasRepository(folder: string): boolean {
-  try {
-    return statSync(join(folder, '.git')).mtimeMs !== PLACEHOLDER_TIME;
-  } catch {
-    return false;
-  }
+  return isThere(join(folder, '.git'));
 }
 
 /** The folders from this one up to the root of its repository; only itself where it is in none. */

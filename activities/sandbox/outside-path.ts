@@ -1,10 +1,11 @@
-import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
+import { accessSync, constants, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { programFolders } from '../../protocol/index.ts';
 import { repositoriesAround } from './has-repository.ts';
 import { isWithin } from './is-within.ts';
 import { reachedBy } from './links-on.ts';
+import { realPaths } from './real-paths.ts';
 
 /** Where programs of the system are: from here they are taken where there is nowhere else. */
 export const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
@@ -34,7 +35,7 @@ export function fillableFolders(workingDirectory: string, more: readonly string[
   const around = repositoriesAround(resolve(workingDirectory)).filter((root) => !isWithin(homedir(), root));
   return [workingDirectory, ...around, ...more].flatMap((folder) => [
     resolve(folder),
-    ...(existsSync(folder) ? [realpathSync(folder)] : []),
+    ...realPaths([folder]),
   ]);
 }
 

@@ -1,12 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmdirSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, utimesSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/index.ts';
 import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
+import { isPlaceholder } from './is-placeholder.ts';
 import { isWithin } from './is-within.ts';
 import { protectedNames, protectedPaths } from './protected-paths.ts';
+import { realPath } from './real-paths.ts';
 
 const OURS = new Date(PLACEHOLDER_TIME);
 /** Where we cannot make a folder, the command cannot make it either. */
@@ -56,7 +58,7 @@ function missingIn(folder: string, names: readonly string[]): string[] {
 /** Also by what its own folder really is: a link on the way may lead out. */
 function liesIn(path: string, folder: string): boolean {
   const above = dirname(path);
-  return isWithin(path, folder) && existsSync(above) && isWithin(realpathSync(above), folder);
+  return isWithin(path, folder) && isWithin(realPath(above) ?? '', folder);
 }
 
 function makePlaceholder(path: string): void {
@@ -73,9 +75,9 @@ function makePlaceholder(path: string): void {
 /** Only one that is still as it was made; whatever is in it is somebody's. */
 function removePlaceholder(path: string): void {
   try {
-    if (statSync(path).mtimeMs === PLACEHOLDER_TIME) rmdirSync(path);
+    if (isPlaceholder(path)) rmdirSync(path);
   } catch {
-    // Not there, or in use by now.
+    // In use by now.
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readOrdinaryFile } from '../ordinary-file.ts';
 import { upToRepository } from './has-repository.ts';
+import { realPath } from './real-paths.ts';
 import { codeCaches, isTemporaryFolder } from './temporary-folders.ts';
 
 /** Inside a writable root these stay as they are: what is in them decides what runs later, outside the sandbox. */
@@ -30,9 +31,10 @@ export function protectedPaths(folder: string, names = protectedNames(folder)): 
 
 /** Of what is protected in a folder, what is there, links resolved; also where its `.git` says the repository is. */
 export function protectedNow(folder: string): string[] {
-  return protectedPaths(folder)
-    .filter((path) => existsSync(path))
-    .flatMap((path) => [realpathSync(path), ...repositoryOf(path)]);
+  return protectedPaths(folder).flatMap((path) => {
+    const real = realPath(path);
+    return real === undefined ? [] : [real, ...repositoryOf(path)];
+  });
 }
 
 /** The protected names in a folder that are links, with what they say. */

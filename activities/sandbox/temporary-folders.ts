@@ -1,6 +1,6 @@
-import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { isWithin } from './is-within.ts';
+import { realPaths } from './real-paths.ts';
 
 /** On macOS each user has one of their own, too, which programs ask the system for, whatever `TMPDIR` says. */
 export function temporaryFolders(): string[] {
@@ -22,8 +22,4 @@ export function isTemporaryFolder(folder: string): boolean {
 export function codeCaches(): string[] {
   const { uid } = userInfo();
   return ['node-compile-cache', `v8-compile-cache-${uid}`, `tsx-${uid}`, 'jiti', 'node-jiti'];
-}
-
-export function realPaths(paths: readonly string[]): string[] {
-  return paths.filter((path) => existsSync(path)).map((path) => realpathSync(path));
 }

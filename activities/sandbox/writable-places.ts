@@ -6,8 +6,9 @@ import { foldersAbove, isWithin } from './is-within.ts';
 import { linksOn } from './links-on.ts';
 import { ownPaths } from './own-places.ts';
 import { protectedNow } from './protected-paths.ts';
+import { realPaths } from './real-paths.ts';
 import type { OwnPlaces, SandboxedCommand } from './sandboxed-command.ts';
-import { realPaths, temporaryFolders } from './temporary-folders.ts';
+import { temporaryFolders } from './temporary-folders.ts';
 
 /**
  * Outer ones first, so that an inner one is not covered again. What belongs to the kernel is never one, nor what lies

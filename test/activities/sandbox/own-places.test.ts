@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { codeCaches } from '../../../activities/sandbox/temporary-folders.ts';
@@ -131,6 +132,23 @@ describe.skipIf(!works)('what the worker says is its own, and', () => {
   test('lies in a folder that is missing, is not made', async () => {
     const deep = { stateDir: join(outside, 'state'), readOnly: [join(work, 'a', 'b', 'c')] };
     await run('mkdir -p a/b && echo x > a/b/c', work, deep);
+    expect(readdirSync(work).toSorted()).toEqual(['cache', 'config.toml']);
+  });
+
+  test('lies in a folder that is missing, is kept from commands that begin while others end', async () => {
+    const deep = { stateDir: join(outside, 'state'), readOnly: [join(work, 'a', 'b'), join(work, 'c')] };
+    const lane = async (lane: number): Promise<string[]> => {
+      const outputs: string[] = [];
+      for (let round = 0; round < 8; round++) {
+        await sleep(Math.random() * 30);
+        outputs.push(
+          await run(`mkdir -p a/b c; echo x > a/b/${lane}; echo x > c/${lane}; echo fine`, work, deep),
+        );
+      }
+      return outputs;
+    };
+    const outputs = (await Promise.all(Array.from({ length: 5 }, (_, index) => lane(index)))).flat();
+    expect(outputs.filter((output) => !/^fine$/m.test(output))).toEqual([]);
     expect(readdirSync(work).toSorted()).toEqual(['cache', 'config.toml']);
   });
 });
