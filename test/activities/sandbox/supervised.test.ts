@@ -92,7 +92,7 @@ test('an abort throws its reason, and by then nothing of the command is left', a
   controller.abort(new Error('interrupted'));
   await expect(running).rejects.toThrow('interrupted');
   expect(processesWith(seconds)).toEqual([]);
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });
 
 test('a signal that is aborted already starts nothing', async () => {
