@@ -75,7 +75,7 @@ export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand
       .filter(([name]) => isForLoader(name))
       .flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', command.cwd],
-    ...['--info-fd', '3'],
+    ...['--json-status-fd', '3'],
     '--',
     ...limitedArgv(command.hasTerminal ? inForeground(command.argv) : command.argv, bubblewrap.privileges),
   ];

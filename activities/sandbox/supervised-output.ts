@@ -10,7 +10,7 @@ const DRAIN_MS = 3_000;
 /** And where nobody will read it: whoever has interrupted the command is not to wait for what holds its output open. */
 const UNREAD_MS = 250;
 
-/** Where output comes from, and what to do once the command has its own end of that. */
+/** Where output comes from, and what to do once the command has its own end of that, maybe again. */
 interface OutputSource {
   stream: Socket;
   opened(): void;
@@ -23,11 +23,13 @@ export function openPipe(path: string): OutputSource {
     throw new CadreError('tool_failed', `The command could not be started: ${path} is no pipe any more.`);
   }
   // Held until the command has its own end: a pipe without writers would look ended before it began.
-  const writer = openSync(path, constants.O_WRONLY);
+  let writer: number | undefined = openSync(path, constants.O_WRONLY);
   return {
     stream: new Socket({ fd: reader, readable: true, writable: false }),
     opened() {
+      if (writer === undefined) return;
       closeSync(writer);
+      writer = undefined;
       void rm(path, { force: true });
     },
   };
@@ -37,6 +39,9 @@ export function screenOf(terminal: Terminal): OutputSource {
   return { stream: terminal.stream, opened: () => terminal.handOver() };
 }
 
+/** As much as an error of whatever starts the command may take. */
+const BEGINNING_LENGTH = 500;
+
 type OnOutput = (chunk: Buffer) => Promise<void> | void;
 
 /** What the command writes, handed on piece by piece. */
@@ -44,6 +49,7 @@ export class SupervisedOutput {
   readonly #socket: Socket;
   readonly #done: Promise<void>;
   #problem: unknown;
+  #beginning = '';
 
   constructor(stream: Socket, onOutput: OnOutput) {
     this.#socket = stream;
@@ -51,6 +57,10 @@ export class SupervisedOutput {
       // How a terminal says that nobody has it open any more.
       if ((error as NodeJS.ErrnoException).code !== 'EIO') this.#problem = error;
     });
+  }
+
+  get beginning(): string {
+    return this.#beginning;
   }
 
   /** Waits for the rest, which is there already when every writer is gone. */
@@ -64,6 +74,10 @@ export class SupervisedOutput {
   }
 
   async #read(onOutput: OnOutput): Promise<void> {
-    for await (const chunk of this.#socket) await onOutput(chunk as Buffer);
+    for await (const chunk of this.#socket) {
+      const room = BEGINNING_LENGTH - this.#beginning.length;
+      if (room > 0) this.#beginning += chunk.toString('utf8', 0, room);
+      await onOutput(chunk as Buffer);
+    }
   }
 }

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CadreError } from '../../protocol/index.ts';
 import { inSystemWords } from '../system-reason.ts';
 import { limitNamespace } from './namespace-limit.ts';
+import { NamespaceReport } from './namespace-report.ts';
 import { type ProcessCount, watchProcesses } from './process-count.ts';
 import { isForLoader } from './sandboxed-command.ts';
 import { isAlive, killQuietly, killStrays, MARK_NAME, type StrayQuery } from './strays.ts';
@@ -29,7 +30,7 @@ export interface SupervisedCommand {
   terminal?: Terminal | undefined;
   /** `argv` starts a sandbox. */
   sandboxed: boolean;
-  /** `argv` starts bubblewrap with `--info-fd 3`: then its inner process is signalled and waited for. */
+  /** `argv` starts bubblewrap with `--json-status-fd 3`: then its inner process is signalled and waited for. */
   hasNamespace?: boolean;
   /** Output and errors in the order in which they were written; the command waits while this works. */
   onOutput(chunk: Buffer): Promise<void> | void;
@@ -96,6 +97,7 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
     await run.killRest();
     await output.finish({ isRead: !command.signal.aborted });
     command.signal.throwIfAborted();
+    if (code !== null && !run.wasEnded && !(await run.hasRun())) throw notSetUp(output.beginning);
     const exitCode = code ?? 128 + osConstants.signals[signal ?? 'SIGKILL'];
     return {
       exitCode,
@@ -154,7 +156,7 @@ class Run {
   #timer: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #stopCounting: (() => void) | undefined;
-  #info = '';
+  readonly #report = new NamespaceReport();
   #isOver = false;
 
   constructor(command: SupervisedCommand, group: number, mark: string, gate: Duplex) {
@@ -174,6 +176,19 @@ class Run {
     }, this.#command.timeoutMs);
   }
 
+  /** By us: nobody knows how far it was. */
+  get wasEnded(): boolean {
+    return this.timedOut || this.tooMany !== undefined;
+  }
+
+  /** Whether the command was begun at all; without a namespace, starting it is all there is. */
+  async hasRun(): Promise<boolean> {
+    if (!this.#command.hasNamespace || this.#report.hasRun) return true;
+    // What was told last may still be on its way.
+    if (!this.#gate.closed) await Promise.race([once(this.#gate, 'close'), sleep(GONE_MS)]);
+    return this.#report.hasRun;
+  }
+
   stopWatching(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#killTimer);
@@ -190,8 +205,10 @@ class Run {
     const output = new SupervisedOutput(stream, this.#command.onOutput);
     this.#gate.on('data', (chunk: Buffer) => {
       const wasKnown = this.#innerPid !== undefined;
-      this.#info += chunk.toString();
-      if (!wasKnown && this.#innerPid !== undefined) limitNamespace(this.#innerPid);
+      this.#report.add(chunk);
+      if (wasKnown || this.#innerPid === undefined) return;
+      limitNamespace(this.#innerPid);
+      opened();
     });
     this.#gate.once('close', opened);
     await watchdog.guard(this.#group, this.#mark);
@@ -224,10 +241,8 @@ class Run {
     else if (inner !== undefined) killQuietly(-inner, signal);
   }
 
-  /** The first process inside the sandbox, as seen from outside; its end is the end of all in there. */
   get #innerPid(): number | undefined {
-    const pid = /"child-pid": *(\d+)/.exec(this.#info)?.[1];
-    return pid === undefined ? undefined : Number(pid);
+    return this.#report.innerPid;
   }
 
   get #strays(): StrayQuery {
@@ -248,6 +263,14 @@ class Run {
 async function untilGone(pid: number): Promise<void> {
   killQuietly(pid, 'SIGKILL');
   for (let waited = 0; waited < GONE_MS && (await isAlive(pid)); waited += 5) await sleep(5);
+}
+
+/** @param told what bubblewrap has said */
+function notSetUp(told: string): CadreError {
+  const reason = told.trim().replace(/^bwrap: /, '') || 'bubblewrap ended without a word';
+  return new CadreError('tool_failed', `The sandbox could not be set up: ${reason}`, {
+    hint: 'Nothing was run. Try again.',
+  });
 }
 
 function cannotStart(why: unknown): CadreError {

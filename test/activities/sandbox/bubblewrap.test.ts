@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { bubblewrapArgv } from '../../../activities/sandbox/bubblewrap.ts';
+import { contain } from '../../../activities/sandbox/contained.ts';
 import { sandboxReport } from '../../../activities/sandbox/detect-sandbox.ts';
 import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { runSupervised } from '../../../activities/sandbox/supervised.ts';
@@ -41,13 +41,14 @@ async function run(
   script: string,
   stateDir = join(outside, 'state'),
   workingDirectory = work,
+  cwd = work,
 ) {
   if (!state.works) throw new Error('no sandbox');
   let output = '';
-  const argv = bubblewrapArgv(state.bubblewrap, {
+  const { argv, release } = await contain(state.bubblewrap, {
     mode,
     workingDirectory,
-    cwd: work,
+    cwd,
     stateDir,
     environment,
     argv: ['/bin/sh', '-c', script],
@@ -63,7 +64,7 @@ async function run(
     onOutput: (chunk) => {
       output += chunk.toString();
     },
-  });
+  }).finally(release);
   return { output, exitCode: end.exitCode };
 }
 
@@ -222,6 +223,21 @@ describe.skipIf(!state.works)('inside the sandbox', () => {
   test('the exit code of the command comes through', async () => {
     expect((await run('read-only', 'exit 42')).exitCode).toBe(42);
     expect((await run('read-only', 'kill -TERM $$')).exitCode).toBe(143);
+  });
+
+  test('one that cannot be set up is told as that, and not as what the command has done', async () => {
+    const gone = join(work, 'gone');
+    const failed = run('workspace-write', 'echo ran', join(outside, 'state'), work, gone);
+    await expect(failed).rejects.toMatchObject({
+      code: 'tool_failed',
+      message: expect.stringMatching(/^The sandbox could not be set up: .*gone/),
+      hint: 'Nothing was run. Try again.',
+    });
+  });
+
+  test('a command that says what bubblewrap does is still its own', async () => {
+    const { output, exitCode } = await run('workspace-write', 'echo bwrap: no >&2; exit 1');
+    expect({ output, exitCode }).toEqual({ output: 'bwrap: no\n', exitCode: 1 });
   });
 
   test('a detached command dies with the call', async () => {

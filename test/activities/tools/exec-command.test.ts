@@ -114,7 +114,10 @@ test.runIf(state.works)(
     const settings = { sandbox_mode: 'read-only' as const };
     const id = await begin('bash --norc -i', { tty: true }, { settings });
     await until(id, 'Read-only file system', 'echo x > file\n');
-    await until(id, 'started', 'echo star""ted; sleep 600\n');
+    const long = uniqueSeconds();
+    await write({ session_id: id, chars: `sleep ${long}\n` });
+    // Before it is that, the shell that starts it may still have the terminal.
+    expect(await eventually(() => processesWith(`sleep\0${long}`).length === 1)).toBe(true);
     await until(id, 'code 130', '\u0003echo code $?\n');
     expect(commands.agents).toHaveLength(1);
     const seconds = uniqueSeconds();
