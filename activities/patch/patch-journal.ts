@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CadreError } from '../../protocol/index.ts';
+import { isLeft, ownName } from '../file-owner.ts';
 import { systemReason } from '../system-reason.ts';
-import { fateOf, ownName } from './patch-owner.ts';
-
-/** A file of which nobody can tell whether its writer lives is left alone so long: patches take seconds. */
-const FOREIGN_MS = 10 * 60_000;
 
 const journalSchema = z.object({
   /** `staging`: no file has changed. `placing`: some may have. `placed`: all have. */
@@ -127,13 +124,6 @@ export class PatchJournal {
 }
 
 const folderIn = (stateDir: string): string => join(stateDir, 'patches');
-
-async function isLeft(path: string, owner: string): Promise<boolean> {
-  const fate = await fateOf(owner);
-  if (fate !== 'unknown') return fate === 'dead';
-  const stats = await stat(path).catch(() => undefined);
-  return stats !== undefined && Date.now() - stats.mtimeMs > FOREIGN_MS;
-}
 
 async function moved(from: string, to: string): Promise<boolean> {
   return rename(from, to).then(

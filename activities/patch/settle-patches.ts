@@ -2,6 +2,7 @@ import { link, lstat, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { OpenedFolder } from './opened-folder.ts';
 import { besides, identityOf, type JournalEntry, PatchJournal } from './patch-journal.ts';
+import { inPatchTurn } from './patch-turn.ts';
 
 type JournalFile = JournalEntry['files'][number];
 
@@ -25,8 +26,13 @@ export async function settlePatches(stateDir: string): Promise<string[]> {
 const underWay = new Map<string, Promise<string[]>>();
 
 async function settle(stateDir: string): Promise<string[]> {
+  const left = await PatchJournal.takeOver(stateDir);
+  return left.length === 0 ? [] : inPatchTurn(undefined, () => takeAllBack(left));
+}
+
+async function takeAllBack(journals: readonly PatchJournal[]): Promise<string[]> {
   const lines: string[] = [];
-  for (const journal of await PatchJournal.takeOver(stateDir)) {
+  for (const journal of journals) {
     const { phase, files, folders } = journal.entry;
     const kept: string[] = [];
     for (const file of files.toReversed()) {

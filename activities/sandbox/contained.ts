@@ -1,13 +1,20 @@
 import { realpathSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { dirname } from 'node:path';
 import { type Bubblewrap, bubblewrapArgv } from './bubblewrap.ts';
+import { isThere } from './is-placeholder.ts';
+import { isWithin } from './is-within.ts';
 import { keepLinks } from './kept-links.ts';
+import { takeTurn } from './machine-names.ts';
 import { missingOwn, ownLinks } from './own-places.ts';
-import { holdPlaceholders } from './placeholders.ts';
-import { protectedLinks, protectedNames } from './protected-paths.ts';
+import { cannotProtect, holdPlaceholders } from './placeholders.ts';
+import { protectedLinks, protectedNames, protectedPaths } from './protected-paths.ts';
+import { realPath } from './real-paths.ts';
 import type { Contained, SandboxedCommand } from './sandboxed-command.ts';
 import { codeCaches, isTemporaryFolder } from './temporary-folders.ts';
 import { writableRoots } from './writable-places.ts';
+
+/** Of all commands of a machine one at a time looks at what is there, and makes or takes away what stands in for the rest. */
+const TURN = 'cadre-sandbox-turn';
 
 /**
  * Readies the folders of a command for bubblewrap: what is protected and missing is made, to be mounted read-only, and
@@ -16,48 +23,62 @@ import { writableRoots } from './writable-places.ts';
 export async function contain(bubblewrap: Bubblewrap, command: SandboxedCommand): Promise<Contained> {
   if (command.mode === 'read-only')
     return { argv: bubblewrapArgv(bubblewrap, command), hasNamespace: true, release: async () => [] };
-  const roots = writableRoots(command.workingDirectory, command.open?.writable_roots, command.stateDir);
-  const links = keepLinks(
-    () => new Map([...roots.flatMap((root) => [...protectedLinks(root)]), ...ownLinks(roots, command)]),
-  );
-  const holds: (() => Promise<void>)[] = [];
-  const release = async () => {
-    const notes = links.release();
-    for (const free of holds.splice(0)) await free();
-    return notes;
-  };
+  const { workingDirectory, stateDir, open } = command;
+  const roots = writableRoots(workingDirectory, open?.writable_roots, stateDir);
+  const { readOnly, release } = await inTurn(workingDirectory, async () => {
+    const links = await keepLinks(
+      stateDir,
+      () => new Map([...roots.flatMap((root) => [...protectedLinks(root)]), ...ownLinks(roots, command)]),
+    );
+    try {
+      const own = missingOwn(roots, command);
+      const missing = [...roots.flatMap((root) => missingIn(root, workingDirectory)), ...own];
+      const free = await holdPlaceholders([...new Set(missing)]);
+      const release = async (isTurn: boolean) => {
+        const notes = links.release();
+        await free(isTurn);
+        return notes;
+      };
+      return { readOnly: [...(command.readOnly ?? []), ...own], release };
+    } catch (error) {
+      links.release();
+      throw error;
+    }
+  });
+  // Links are put back whether one gets the turn or not, and what stands in for the rest stays for the next command then.
+  const releaseInTurn = () => inTurn(workingDirectory, () => release(true)).catch(() => release(false));
   try {
-    const missing = missingOwn(roots, command);
-    for (const [folder, names] of namesIn(roots, missing, command.workingDirectory))
-      holds.push(await holdPlaceholders(folder, names));
-    const readOnly = [...(command.readOnly ?? []), ...missing];
-    return { argv: bubblewrapArgv(bubblewrap, { ...command, readOnly }), hasNamespace: true, release };
+    const argv = bubblewrapArgv(bubblewrap, { ...command, readOnly });
+    return { argv, hasNamespace: true, release: releaseInTurn };
   } catch (error) {
-    await release();
+    await releaseInTurn();
     throw error;
   }
 }
 
-/** What is made in each folder: whoever is the last to give it free takes away what it has made there, and no more. */
-function namesIn(
-  roots: readonly string[],
-  missing: readonly string[],
-  workingDirectory: string,
-): Map<string, readonly string[]> {
-  const names = new Map(
-    roots.map((root) => [root, isGuarded(root, workingDirectory) ? protectedNames(root) : codeCaches()]),
-  );
-  for (const path of missing) {
-    const folder = dirname(path);
-    names.set(folder, [...(names.get(folder) ?? []), basename(path)]);
+async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const end = await takeTurn(TURN).catch((error: unknown) => {
+    throw cannotProtect(folder, error);
+  });
+  try {
+    return await work();
+  } finally {
+    await end();
   }
-  return names;
 }
 
 /**
- * Folders for temporary files are everybody's: of what is missing there, only where code is kept is made, as an empty
- * `.git`, say, would be seen by all. It is, where the agent works in one itself.
+ * Of what is protected in a root. Folders for temporary files are everybody's: there only where code is kept is made, as an
+ * empty `.git`, say, would be seen by all. It is, where the agent works in one itself. What a link that leads out of the
+ * root stands for is none of its business.
  */
-function isGuarded(root: string, workingDirectory: string): boolean {
-  return root === realpathSync(workingDirectory) || !isTemporaryFolder(root);
+function missingIn(root: string, workingDirectory: string): string[] {
+  const isGuarded = root === realpathSync(workingDirectory) || !isTemporaryFolder(root);
+  const names = isGuarded ? protectedNames(root) : codeCaches();
+  return protectedPaths(root, names).filter((path) => !isThere(path) && liesIn(path, root));
+}
+
+/** Also by what its own folder really is: a link on the way may lead out. */
+function liesIn(path: string, root: string): boolean {
+  return isWithin(path, root) && isWithin(realPath(dirname(path)) ?? '', root);
 }

@@ -1,35 +1,86 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, realpathSync, renameSync, symlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { isLeft, ownName } from '../file-owner.ts';
+import { cannotProtect } from './placeholders.ts';
 import { linkAt } from './protected-paths.ts';
 
-/** Links that commands of this process leave as they were, with what each said before the first of them. */
-const kept = new Map<string, { target: string; commands: number }>();
+/** Paths of links, with what each says. */
+type Links = ReadonlyMap<string, string>;
+
+const noteSchema = z.array(z.tuple([z.string(), z.string()]));
 
 /**
  * Links cannot be mounted on: they are put back when a command has ended, and before another one begins, which would
- * otherwise take what the first has put there for what always was.
+ * otherwise take what the first has put there for what always was. So each command notes in a file below CADRE_HOME what
+ * its links said before the first of them; what a killed worker has left is put right by the next command.
+ *
+ * To be called by whoever has the turn (see `contain`): no command is between its look at the links and its note then.
  *
  * @param find the links that the command has to leave as they are, with what they say
  * @returns what puts them back; both tell what was done, a sentence each
+ * @throws CadreError when they cannot be noted
  */
-export function keepLinks(find: () => ReadonlyMap<string, string>): { release(): string[] } {
-  const notes = [...kept].flatMap(([path, { target }]) => restoreLink(path, target));
-  const paths: string[] = [];
-  for (const [path, target] of find()) {
-    const entry = kept.get(path) ?? { target, commands: 0 };
-    kept.set(path, { ...entry, commands: entry.commands + 1 });
-    paths.push(path);
+export async function keepLinks(stateDir: string, find: () => Links): Promise<{ release(): string[] }> {
+  const folder = join(stateDir, 'links');
+  const told: string[] = [];
+  const before = new Map<string, string>();
+  for (const { note, owner } of notesIn(folder)) {
+    for (const [path, target] of linksOf(note)) {
+      told.push(...restoreLink(path, target));
+      before.set(path, target);
+    }
+    if (await isLeft(note, owner)) rmSync(note, { force: true });
   }
-  return { release: () => [...notes, ...paths.splice(0).flatMap(letGo)] };
+  // A command beside this one may have replaced it once more.
+  const links = new Map([...find()].map(([path, target]) => [path, before.get(path) ?? target]));
+  if (links.size === 0) return { release: () => told };
+  const note = join(folder, `${randomUUID()}.${await ownName()}.json`);
+  write(note, links);
+  return {
+    release() {
+      told.push(...[...links].flatMap(([path, target]) => restoreLink(path, target)));
+      rmSync(note, { force: true });
+      return told;
+    },
+  };
 }
 
-function letGo(path: string): string[] {
-  const entry = kept.get(path);
-  if (entry === undefined) return [];
-  if (entry.commands > 1) kept.set(path, { ...entry, commands: entry.commands - 1 });
-  else kept.delete(path);
-  return restoreLink(path, entry.target);
+function notesIn(folder: string): { note: string; owner: string }[] {
+  try {
+    return readdirSync(folder).map((name) => ({ note: join(folder, name), owner: name.split('.')[1] ?? '' }));
+  } catch {
+    return [];
+  }
+}
+
+/** Nothing where it was not written whole: then its command never began. */
+function linksOf(note: string): Links {
+  try {
+    return new Map(noteSchema.parse(JSON.parse(readFileSync(note, 'utf8'))));
+  } catch {
+    return new Map();
+  }
+}
+
+function write(note: string, links: Links): void {
+  try {
+    mkdirSync(dirname(note), { recursive: true, mode: 0o700 });
+    writeFileSync(note, JSON.stringify([...links]), { mode: 0o600 });
+  } catch (error) {
+    throw cannotProtect([...links.keys()].join(', '), error);
+  }
 }
 
 function restoreLink(path: string, target: string): string[] {

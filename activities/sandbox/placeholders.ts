@@ -1,64 +1,69 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmdirSync, utimesSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
-import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdirSync, rmdirSync, utimesSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { CadreError } from '../../protocol/index.ts';
 import { PLACEHOLDER_TIME } from '../../protocol/placeholders.ts';
 import { isPlaceholder } from './is-placeholder.ts';
-import { isWithin } from './is-within.ts';
-import { protectedNames, protectedPaths } from './protected-paths.ts';
-import { realPath } from './real-paths.ts';
+import { type Free, takeName, takenNames } from './machine-names.ts';
+import { PROTECTED_NAMES } from './protected-paths.ts';
+import { codeCaches } from './temporary-folders.ts';
 
 const OURS = new Date(PLACEHOLDER_TIME);
 /** Where we cannot make a folder, the command cannot make it either. */
 const OUT_OF_REACH = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT', 'ELOOP']);
-const LOCK_MS = 10_000;
-const AGAIN_MS = 5;
 
 /**
- * Makes what is protected in a folder and missing, as empty folders that can be mounted read-only, and takes them away
- * when no command, of whatever process, runs beside them any more. Whose turn it is to change them, and who needs them,
- * is told by abstract sockets: the kernel gives a name to one process alone, and takes it back however that one ends.
- * What a killed worker leaves goes with the next command that ends in the folder.
+ * Makes what is protected and missing, as empty folders that can be mounted read-only; they go when no command, of whatever
+ * process, needs them any more. Who needs them is told by names that the kernel takes back however a process ends: one for
+ * all that is protected in every folder, and one for each place besides, which others may not know. What a killed worker
+ * leaves goes with the next command that needs it.
  *
- * @param names of what is protected in the folder, those that are made
- * @returns what gives the folder free again
- * @throws CadreError when the folder cannot be protected
+ * To be called by whoever has the turn (see `contain`): meanwhile nobody else makes or takes away any.
+ *
+ * @param paths what is missing, or has such a folder in its place
+ * @returns what gives them free again, and takes away those that nobody needs, where one has the turn
+ * @throws CadreError when they cannot be made
  */
 export async function holdPlaceholders(
-  folder: string,
-  names = protectedNames(folder),
-): Promise<() => Promise<void>> {
-  const name = `cadre-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}`;
-  const holder = await inTurn(name, folder, async () => {
-    const server = await listen(`${name}-held-${randomUUID()}`);
-    try {
-      for (const path of missingIn(folder, names)) makePlaceholder(path);
-    } catch (error) {
-      await close(server);
-      throw error;
+  paths: readonly string[],
+): Promise<(isTurn: boolean) => Promise<void>> {
+  const held = new Map<string, Free>();
+  const free = async (isTurn: boolean) => {
+    for (const leave of held.values()) await leave();
+    const taken = isTurn ? takenNames() : undefined;
+    for (const key of held.keys()) {
+      // Where nobody can tell, it counts as held.
+      if (taken?.some((name) => name.startsWith(heldBy(key))) === false)
+        for (const path of pathsOf(key)) removePlaceholder(path);
     }
-    return server;
-  });
-  return () =>
-    inTurn(name, folder, async () => {
-      await close(holder);
-      if (isHeld(name)) return;
-      const all = [...new Set([...protectedNames(folder), ...names])];
-      for (const path of protectedPaths(folder, all)) removePlaceholder(path);
-    });
+    held.clear();
+  };
+  try {
+    for (const key of new Set(paths.map(keyOf)))
+      held.set(key, await takeName(`${heldBy(key)}${randomUUID()}`));
+    for (const path of paths) makePlaceholder(path);
+    return free;
+  } catch (error) {
+    await free(true);
+    throw error;
+  }
 }
 
-/** What a link that leads out of the folder stands for is none of its business. */
-function missingIn(folder: string, names: readonly string[]): string[] {
-  return protectedPaths(folder, names).filter((path) => !existsSync(path) && liesIn(path, folder));
+/** A folder with a slash stands for all that is protected in every folder; each path has one key, whoever asks. */
+function keyOf(path: string): string {
+  return everywhere().includes(basename(path)) ? `${dirname(path)}/` : path;
 }
 
-/** Also by what its own folder really is: a link on the way may lead out. */
-function liesIn(path: string, folder: string): boolean {
-  const above = dirname(path);
-  return isWithin(path, folder) && isWithin(realPath(above) ?? '', folder);
+function pathsOf(key: string): string[] {
+  return key.endsWith('/') ? everywhere().map((name) => join(key, name)) : [key];
+}
+
+function everywhere(): readonly string[] {
+  return [...PROTECTED_NAMES, ...codeCaches()];
+}
+
+function heldBy(key: string): string {
+  return `cadre-${createHash('sha256').update(key).digest('hex').slice(0, 32)}-held-`;
 }
 
 function makePlaceholder(path: string): void {
@@ -68,7 +73,7 @@ function makePlaceholder(path: string): void {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' || OUT_OF_REACH.has(code)) return;
-    throw cannotProtect(path, code, error);
+    throw cannotProtect(path, error);
   }
 }
 
@@ -81,51 +86,9 @@ function removePlaceholder(path: string): void {
   }
 }
 
-/** Whether any process holds the folder; where nobody can tell, it counts as held. */
-function isHeld(name: string): boolean {
-  try {
-    return readFileSync('/proc/net/unix', 'utf8').includes(`@${name}-held-`);
-  } catch {
-    return true;
-  }
-}
-
-/** One at a time, among all processes of the machine. */
-async function inTurn<T>(name: string, folder: string, work: () => Promise<T>): Promise<T> {
-  const turn = await turnFor(name, folder);
-  try {
-    return await work();
-  } finally {
-    await close(turn);
-  }
-}
-
-async function turnFor(name: string, folder: string): Promise<Server> {
-  for (let waited = 0; ; waited += AGAIN_MS) {
-    try {
-      return await listen(`${name}-turn`);
-    } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException;
-      if (code !== 'EADDRINUSE' || waited > LOCK_MS) throw cannotProtect(folder, code, error);
-    }
-    await sleep(AGAIN_MS);
-  }
-}
-
-function listen(name: string): Promise<Server> {
-  const server = createServer((socket) => socket.destroy());
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ path: `\0${name}` }, () => resolve(server.unref()));
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()));
-}
-
-function cannotProtect(path: string, code: string, cause: unknown): CadreError {
-  return new CadreError('tool_failed', `${path} could not be protected from the command: ${code}`, {
+export function cannotProtect(path: string, cause: unknown): CadreError {
+  const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+  return new CadreError('tool_failed', `${path} could not be protected from the command: ${reason}`, {
     hint: 'Nothing was run. Try again.',
     cause,
   });

@@ -2,6 +2,7 @@ import { sep } from 'node:path';
 import { z } from 'zod';
 import { type AgentSettings, CadreError, refusalOutput, type SandboxMode } from '../../protocol/index.ts';
 import { parsePatch } from '../patch/parse-patch.ts';
+import { inPatchTurn } from '../patch/patch-turn.ts';
 import { planFiles } from '../patch/plan-files.ts';
 import type { FileWrite } from '../patch/staged-file.ts';
 import { writeFiles } from '../patch/write-files.ts';
@@ -55,11 +56,14 @@ async function applied(input: string, context: ToolContext): Promise<string> {
       hint: 'Nothing was changed. Send it in parts.',
     });
   }
-  const { writes, summary } = await planFiles(parsePatch(input), resolve, signal);
-  const asked = needsApproval(writes, context);
-  if (asked !== undefined && !context.approved) throw asked;
-  await writeFiles(writes, stateDir, signal);
-  return `Applied:\n${summary.join('\n')}`;
+  const changes = parsePatch(input);
+  return inPatchTurn(signal, async () => {
+    const { writes, summary } = await planFiles(changes, resolve, signal);
+    const asked = needsApproval(writes, context);
+    if (asked !== undefined && !context.approved) throw asked;
+    await writeFiles(writes, stateDir, signal);
+    return `Applied:\n${summary.join('\n')}`;
+  });
 }
 
 function needsApproval(

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -12,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { linksOn } from '../../../activities/sandbox/links-on.ts';
 import { fillableFolders } from '../../../activities/sandbox/outside-path.ts';
@@ -27,6 +30,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 /** Escapes in steps: what one command leaves is to have the next one, or its worker, write outside. */
 const state = await probeBubblewrap();
+const WORKER = fileURLToPath(new URL('./command-worker.ts', import.meta.url));
 
 let outside: string;
 /** In `/tmp`, as a whole writable. */
@@ -126,7 +130,8 @@ describe.skipIf(!state.works)('in steps', () => {
     mkdirSync(join(outside, 'state'));
     symlinkSync('x/agents', join(folder, '.claude'));
     await run('rm x', { folder });
-    expect(readdirSync(join(outside, 'state'))).toEqual([]);
+    expect(readdirSync(join(outside, 'state'))).toEqual(['links']);
+    expect(readdirSync(join(outside, 'state', 'links'))).toEqual([]);
   });
 
   test('a protected link that one command has replaced is not what the next one, beside it, takes for right', async () => {
@@ -146,6 +151,33 @@ describe.skipIf(!state.works)('in steps', () => {
     expect(readlinkSync(join(folder, '.claude'))).toBe('shared');
   });
 
+  test.each(['ends', 'is killed'])('nor where the first is of another worker, which %s', async (how) => {
+    const folder = join(outside, 'work');
+    const place = { folder };
+    mkdirSync(join(folder, 'shared'), { recursive: true });
+    symlinkSync('shared', join(folder, '.claude'));
+    const line =
+      'rm .claude; mkdir evil; ln -s evil .claude; touch replaced; until [ -e end ]; do sleep 0.1; done';
+    const other = spawn(process.execPath, [WORKER, folder, join(outside, 'state'), line], {
+      stdio: 'inherit',
+    });
+    const ended = once(other, 'exit');
+    await vi.waitFor(() => expect(existsSync(join(folder, 'replaced'))).toBe(true), { timeout: 60_000 });
+    if (how === 'is killed') {
+      other.kill('SIGKILL');
+      await ended;
+    }
+    const second = run('touch begun; until [ -e over ]; do sleep 0.1; done', place);
+    await vi.waitFor(() => expect(existsSync(join(folder, 'begun'))).toBe(true), { timeout: 60_000 });
+    expect(readlinkSync(join(folder, '.claude'))).toBe('shared');
+    writeFileSync(join(folder, 'end'), '');
+    await ended;
+    writeFileSync(join(folder, 'over'), '');
+    expect(await second).toContain('.claude is protected: it is the link to shared again');
+    expect(readlinkSync(join(folder, '.claude'))).toBe('shared');
+    expect(readdirSync(join(outside, 'state', 'links'))).toEqual([]);
+  });
+
   test('a protected link is not put back where its folder was moved meanwhile, and another one has its name', async () => {
     const folder = join(top, 'work');
     mkdirSync(folder);
@@ -158,7 +190,7 @@ describe.skipIf(!state.works)('in steps', () => {
     symlinkSync(join(outside, 'state'), folder);
     writeFileSync(join(top, 'moved', 'end'), '');
     await command;
-    expect(readdirSync(join(outside, 'state'))).toEqual(['.claude']);
+    expect(readdirSync(join(outside, 'state')).toSorted()).toEqual(['.claude', 'links']);
     expectUntouched();
   });
 

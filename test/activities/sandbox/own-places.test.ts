@@ -151,6 +151,37 @@ describe.skipIf(!works)('what the worker says is its own, and', () => {
     expect(outputs.filter((output) => !/^fine$/m.test(output))).toEqual([]);
     expect(readdirSync(work).toSorted()).toEqual(['cache', 'config.toml']);
   });
+
+  test('leaves nothing behind where the last command in that folder is of a worker with other places', async () => {
+    const until = (name: string) => `touch ${name}-begun; until [ -e ${name} ]; do sleep 0.1; done`;
+    const begun = (name: string) =>
+      vi.waitFor(() => expect(existsSync(join(work, `${name}-begun`))).toBe(true), { timeout: 60_000 });
+    const first = run(until('one'), work, { ...own(), readOnly: [join(work, 'notes')] });
+    await begun('one');
+    expect(existsSync(join(work, 'notes'))).toBe(true);
+    const second = run(`${until('two')}; rm one one-begun two two-begun`);
+    await begun('two');
+    writeFileSync(join(work, 'one'), '');
+    await first;
+    writeFileSync(join(work, 'two'), '');
+    await second;
+    expect(readdirSync(work).toSorted()).toEqual(['cache', 'config.toml']);
+  });
+
+  test('stands as long as anybody needs it, also one that knows its folder by a link', async () => {
+    mkdirSync(join(work, 'sub'));
+    symlinkSync('sub/.claude', join(work, '.claude'));
+    const begun = () => existsSync(join(work, 'sub', 'begun'));
+    const inner = run(
+      'touch begun; until [ -e end ]; do sleep 0.1; done; mkdir -p .claude/agents && echo made',
+      join(work, 'sub'),
+    );
+    await vi.waitFor(() => expect(begun()).toBe(true), { timeout: 60_000 });
+    await run('true');
+    writeFileSync(join(work, 'sub', 'end'), '');
+    expect(await inner).not.toMatch(/^made$/m);
+    expect(readdirSync(join(work, 'sub')).toSorted()).toEqual(['begun', 'end']);
+  });
 });
 
 test('a patch of what the worker says is its own asks, of a file and of a folder', async () => {

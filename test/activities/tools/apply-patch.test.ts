@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -16,6 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { applyPatch } from '../../../activities/tools/apply-patch.ts';
 import { ApprovalNeeded } from '../../../activities/tools/approval-needed.ts';
@@ -23,6 +25,8 @@ import { execCommand } from '../../../activities/tools/exec-command.ts';
 import { shell } from '../../../activities/tools/shell.ts';
 import { type AgentSettings, CadreError, type ToolPolicy } from '../../../protocol/index.ts';
 import { contextIn } from './tool-context.ts';
+
+const WORKER = fileURLToPath(new URL('./patching-worker.ts', import.meta.url));
 
 let folder: string;
 let outside: string;
@@ -435,6 +439,23 @@ test('an interrupted patch says what has become of it', async () => {
   });
   expect(names()).toEqual([]);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'what agents of several workers patch in the same files at the same time is all there',
+  async () => {
+    put('one', 'begin\n');
+    put('two', 'begin\n');
+    await Promise.all(
+      ['x', 'y', 'z'].map((name) => promisify(execFile)(process.execPath, [WORKER, folder, name, '15'])),
+    );
+    const lines = ['x', 'y', 'z'].flatMap((name) =>
+      ['a', 'b'].flatMap((agent) => Array.from({ length: 15 }, (_, i) => `${name}${agent}${i}`)),
+    );
+    for (const file of ['one', 'two'])
+      expect(got(file).trim().split('\n').toSorted()).toEqual(['begin', ...lines].toSorted());
+  },
+  120_000,
+);
 
 test('the description says with what a hunk begins', () => {
   for (const word of [

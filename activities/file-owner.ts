@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFile, readlink } from 'node:fs/promises';
+import { readFile, readlink, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { isAlive } from '../sandbox/strays.ts';
+import { isAlive } from './sandbox/strays.ts';
+
+/** A file of which nobody can tell whether its owner lives is left alone so long: what they stand for takes seconds. */
+const FOREIGN_MS = 10 * 60_000;
 
 /**
  * A process in a form that stands in the name of a file: the process table that it is in, its pid there, and when it
@@ -13,12 +16,20 @@ export async function ownName(): Promise<string> {
 }
 
 /** Where this process cannot look (another machine, another container), nobody knows. */
-export async function fateOf(owner: string): Promise<'lives' | 'dead' | 'unknown'> {
+async function fateOf(owner: string): Promise<'lives' | 'dead' | 'unknown'> {
   const [table, pid = '', start] = owner.split('-');
   const [ownTable] = (await ownName()).split('-');
   if (table !== ownTable || !/^\d+$/.test(pid)) return 'unknown';
   const lives = (await isAlive(Number(pid))) && (await startOf(Number(pid))) === start;
   return lives ? 'lives' : 'dead';
+}
+
+/** Whether a file below CADRE_HOME that names its owner was left by it. */
+export async function isLeft(path: string, owner: string): Promise<boolean> {
+  const fate = await fateOf(owner);
+  if (fate !== 'unknown') return fate === 'dead';
+  const stats = await stat(path).catch(() => undefined);
+  return stats !== undefined && Date.now() - stats.mtimeMs > FOREIGN_MS;
 }
 
 let own: Promise<string> | undefined;
