@@ -35,37 +35,38 @@ export function takenNames(): string[] | undefined {
   }
 }
 
-/** Turns that this process has: where there are no abstract sockets, no others count. */
-const own = new Set<string>();
+/** Of each turn, when the last in line in this process has had it. */
+const lines = new Map<string, Promise<void>>();
 
 /**
- * Waits until nobody else has this turn, no other process of the machine and no other work of this one, and takes it.
+ * Waits until nobody else has this turn, no other process of the machine and no other work of this one, and takes it. In a
+ * process it comes in the order of asking. Where there are no abstract sockets, other processes do not count.
  *
- * @throws the reason of `signal` when it aborts; the error of the system, `EADDRINUSE` after ten seconds
+ * @throws the reason of `signal` when it aborts; the error of the system, `EADDRINUSE` where another process has it for ten
+ *   seconds
  */
 export async function takeTurn(name: string, signal?: AbortSignal): Promise<Free> {
+  const ahead = lines.get(name);
+  const mine = Promise.withResolvers<void>();
+  lines.set(name, mine.promise);
+  await ahead;
+  try {
+    const free = process.platform === 'linux' ? await takeNameSoon(name, signal) : async () => {};
+    return () => free().finally(mine.resolve);
+  } catch (error) {
+    mine.resolve();
+    throw error;
+  }
+}
+
+async function takeNameSoon(name: string, signal: AbortSignal | undefined): Promise<Free> {
   for (let waited = 0; ; waited += AGAIN_MS) {
     signal?.throwIfAborted();
     try {
-      return await tryTurn(name);
+      return await takeName(name);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || waited > WAIT_MS) throw error;
     }
     await sleep(AGAIN_MS);
-  }
-}
-
-async function tryTurn(name: string): Promise<Free> {
-  if (own.has(name)) throw Object.assign(new Error(`${name} is taken here`), { code: 'EADDRINUSE' });
-  own.add(name);
-  try {
-    const free = process.platform === 'linux' ? await takeName(name) : async () => {};
-    return async () => {
-      await free();
-      own.delete(name);
-    };
-  } catch (error) {
-    own.delete(name);
-    throw error;
   }
 }
