@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants as osConstants } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +30,7 @@ export interface SupervisedCommand {
   terminal?: Terminal | undefined;
   /** `argv` starts a sandbox. */
   sandboxed: boolean;
-  /** `argv` starts bubblewrap with `--info-fd 3`: then its inner process is signalled and waited for. */
+  /** `argv` starts bubblewrap with `--json-status-fd 3`: then its inner process is signalled and waited for. */
   hasNamespace?: boolean;
   /** Output and errors in the order in which they were written; the command waits while this works. */
   onOutput(chunk: Buffer): Promise<void> | void;
@@ -42,15 +43,22 @@ export interface SupervisedEnd {
   exitCode: number;
   signal?: NodeJS.Signals;
   timedOut: boolean;
+  /** Nothing of the command was run, as its sandbox could not be set up: the output says why. */
+  notBegun?: true;
   /** It was ended because it had too many processes or threads at once: so many. */
   tooMany?: ProcessCount;
   durationMs: number;
 }
 
+const SHELL = '/bin/sh';
 /** How long a command may take to end by itself once it is told to. */
 const GRACE_MS = 500;
 /** How long to wait until what was killed is gone. */
 const GONE_MS = 3_000;
+/** What bubblewrap ends with where it has not come to starting anything; a command may end with that, too. */
+const SETUP_FAILED = 1;
+/** How long to wait for the rest of what bubblewrap reports, which is there when it has ended. */
+const REPORT_MS = 3_000;
 
 /**
  * Makes the pipe for the output, then waits for leave to start; a worker that died meanwhile never gives it. When
@@ -86,13 +94,14 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
   const ended = endOf(child);
   ended.catch(() => {});
   const group = child.pid;
-  if (group === undefined) throw cannotStart(await ended.then(String, (error: Error) => error));
+  if (group === undefined) throw cannotStart(await ended.then(String, (error: Error) => error), command.cwd);
   const run = new Run(command, group, mark, child.stdio[3] as Duplex);
   try {
     run.watchTime();
     const output = await run.start(pipePath, ended);
     const { code, signal } = await ended;
     const durationMs = performance.now() - started;
+    const notBegun = code === SETUP_FAILED && (await run.hasNotBegun());
     await run.killRest();
     await output.finish({ isRead: !command.signal.aborted });
     command.signal.throwIfAborted();
@@ -101,6 +110,7 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
       exitCode,
       ...(signal === null ? {} : { signal }),
       timedOut: run.timedOut,
+      ...(notBegun ? { notBegun } : {}),
       ...(run.tooMany === undefined ? {} : { tooMany: run.tooMany }),
       durationMs,
     };
@@ -117,14 +127,14 @@ function startGate(command: SupervisedCommand, pipePath: string, mark: string): 
   const kind = command.terminal === undefined ? 'pipe' : 'terminal';
   const args = ['-c', GATE, 'sh', pipePath, command.hasNamespace ? '1' : '0', kind, ...command.argv];
   try {
-    return spawn('/bin/sh', args, {
+    return spawn(SHELL, args, {
       cwd: command.cwd,
       detached: true,
       env: { ...outerEnvironment(command), [MARK_NAME]: mark },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', ...withoutTerminals(4)],
     });
   } catch (error) {
-    throw cannotStart(error);
+    throw cannotStart(error, command.cwd);
   }
 }
 
@@ -191,14 +201,26 @@ class Run {
     this.#gate.on('data', (chunk: Buffer) => {
       const wasKnown = this.#innerPid !== undefined;
       this.#info += chunk.toString();
-      if (!wasKnown && this.#innerPid !== undefined) limitNamespace(this.#innerPid);
+      if (wasKnown || this.#innerPid === undefined) return;
+      limitNamespace(this.#innerPid);
+      opened();
     });
-    this.#gate.once('close', opened);
+    this.#gate.once('close', () => {
+      if (this.#innerPid === undefined) opened();
+    });
     await watchdog.guard(this.#group, this.#mark);
     this.#gate.write('go\n');
     if (process.platform === 'linux') this.#countProcesses();
     this.#command.onStart?.((signal) => this.#send(signal));
     return output;
+  }
+
+  /** Bubblewrap has ended by itself, and reports no end of the command. */
+  async hasNotBegun(): Promise<boolean> {
+    if (!this.#command.hasNamespace || this.timedOut || this.tooMany !== undefined) return false;
+    const late = AbortSignal.timeout(REPORT_MS);
+    if (!this.#gate.closed) await once(this.#gate, 'close', { signal: late }).catch(() => {});
+    return this.#gate.closed && !this.#info.includes('"exit-code"');
   }
 
   #countProcesses(): void {
@@ -250,9 +272,11 @@ async function untilGone(pid: number): Promise<void> {
   for (let waited = 0; waited < GONE_MS && (await isAlive(pid)); waited += 5) await sleep(5);
 }
 
-function cannotStart(why: unknown): CadreError {
+/** @param cwd where it was to start: where that has gone, the system says that the program is missing */
+function cannotStart(why: unknown, cwd?: string): CadreError {
   const message = why instanceof Error ? why.message : String(why);
-  const reason = inSystemWords(why) ?? message;
+  const isGone = cwd !== undefined && message.includes('ENOENT') && existsSync(SHELL);
+  const reason = isGone ? `the folder ${cwd} has gone meanwhile` : (inSystemWords(why) ?? message);
   const hint = message.includes('E2BIG')
     ? 'The command or the environment is too long: write the long part to a file first.'
     : undefined;

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { z } from 'zod';
 import { CadreError, counted } from '../../protocol/index.ts';
-import { runSupervised } from '../sandbox/supervised.ts';
+import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
 import { withNulShown } from '../with-nul-shown.ts';
 import { containedReading } from './contained-reading.ts';
 import { defineTool, type ToolContext } from './define-tool.ts';
@@ -70,7 +70,7 @@ function options(include: string | undefined, real: string): string[] {
   ];
 }
 
-type SearchEnd = { exitCode: number; timedOut: boolean } | 'enough';
+type SearchEnd = Pick<SupervisedEnd, 'exitCode' | 'timedOut' | 'notBegun'> | 'enough';
 
 /** Collects matches until there are enough, then has the search stopped. */
 class Search {
@@ -112,7 +112,7 @@ class Search {
 
   answer(path: string, end: SearchEnd): string {
     const isDone = end !== 'enough' && !end.timedOut;
-    if (isDone && end.exitCode > 1 && this.#matches.length === 0) throw this.#failure(path);
+    if (isDone && (end.exitCode > 1 || end.notBegun) && this.#matches.length === 0) throw this.#failure(path);
     const notes = [
       ...(end === 'enough'
         ? [`only the first ${counted(this.#limit, 'match', 'matches')}: narrow the search or raise limit`]

@@ -18,6 +18,8 @@ import { patchByCommand, withPatchHint } from './patch-command.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MOST_TIMEOUT_MS = 24 * 3_600_000;
+/** What its sandbox is made of may come and go while that is set up. */
+const ATTEMPTS = 3;
 /** Beside the command's own time: to end it, and to store what it wrote. */
 const MARGIN_MS = 15_000;
 
@@ -59,6 +61,7 @@ async function runCommand(
   args: ShellArguments,
   context: ToolContext,
   sandbox: SandboxState,
+  attempts = ATTEMPTS,
 ): Promise<ToolResult> {
   const { release, ...command } = await runnable(args, context, sandbox);
   const collector = new OutputCollector({
@@ -75,6 +78,10 @@ async function runCommand(
     }).finally(async () => {
       notes = await release();
     });
+    if (end.notBegun && attempts > 1) {
+      await collector.discard();
+      return await runCommand(args, context, sandbox, attempts - 1);
+    }
     const { text, handle } = await collector.finish();
     return {
       output: `${[headline(end, args.timeout_ms), ...notes].join('\n')}\n${withNulShown(text)}`,

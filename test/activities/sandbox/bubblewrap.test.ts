@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { bubblewrapArgv } from '../../../activities/sandbox/bubblewrap.ts';
+import { contain } from '../../../activities/sandbox/contained.ts';
 import { sandboxReport } from '../../../activities/sandbox/detect-sandbox.ts';
 import { probeBubblewrap } from '../../../activities/sandbox/probe-bubblewrap.ts';
 import { runSupervised } from '../../../activities/sandbox/supervised.ts';
@@ -44,7 +44,8 @@ async function run(
 ) {
   if (!state.works) throw new Error('no sandbox');
   let output = '';
-  const argv = bubblewrapArgv(state.bubblewrap, {
+  // As tools do: what stands for missing folders in /tmp, for commands of other tests, would go meanwhile otherwise.
+  const { release, ...contained } = await contain(state.bubblewrap, {
     mode,
     workingDirectory,
     cwd: work,
@@ -53,17 +54,16 @@ async function run(
     argv: ['/bin/sh', '-c', script],
   });
   const end = await runSupervised({
-    argv,
+    ...contained,
     cwd: work,
     environment,
     signal: new AbortController().signal,
     timeoutMs: 30_000,
     sandboxed: true,
-    hasNamespace: true,
     onOutput: (chunk) => {
       output += chunk.toString();
     },
-  });
+  }).finally(release);
   return { output, exitCode: end.exitCode };
 }
 
