@@ -62,12 +62,15 @@ export class ProcessLock {
 /** The living holder of a lock; undefined when it is free, or its holder is dead. */
 export async function lockHolder(path: string): Promise<LockHolder | undefined> {
   const holder = await readHolder(path);
-  if (holder === undefined) return undefined;
+  return typeof holder === 'object' && (await holds(holder, path)) ? holder : undefined;
+}
+
+async function holds(holder: LockHolder, path: string): Promise<boolean> {
   if (holder.host !== hostname()) {
     const touched = await stat(path).catch(() => undefined);
-    return touched !== undefined && Date.now() - touched.mtimeMs < FOREIGN_STALE_MS ? holder : undefined;
+    return touched !== undefined && Date.now() - touched.mtimeMs < FOREIGN_STALE_MS;
   }
-  return (await processStart(holder.pid)) === holder.start ? holder : undefined;
+  return (await processStart(holder.pid)) === holder.start;
 }
 
 /** Resolves when a lock is free; false when the signal came first. */
@@ -81,7 +84,8 @@ export async function lockFreed(path: string, everyMs: number, signal: AbortSign
 
 /**
  * Replaces the lock of a dead holder. Only one process at a time may try, and it looks again first: between seeing
- * a dead holder and acting on it, another one may have taken the lock.
+ * a dead holder and acting on it, another one may have taken the lock. Only a lock that is there stays as it is meanwhile:
+ * one that was given back is anybody's again.
  */
 async function takeOver(path: string, draft: string): Promise<boolean> {
   const guard = `${path}.takeover`;
@@ -92,7 +96,9 @@ async function takeOver(path: string, draft: string): Promise<boolean> {
     return false;
   }
   try {
-    if ((await lockHolder(path)) !== undefined) return false;
+    const holder = await readHolder(path);
+    if (holder === 'none') return await succeeds(link(draft, path), 'EEXIST');
+    if (holder !== 'broken' && (await holds(holder, path))) return false;
     await rename(draft, path);
     return true;
   } finally {
@@ -100,12 +106,12 @@ async function takeOver(path: string, draft: string): Promise<boolean> {
   }
 }
 
-async function readHolder(path: string): Promise<LockHolder | undefined> {
+async function readHolder(path: string): Promise<LockHolder | 'none' | 'broken'> {
   try {
     const holder = JSON.parse(await readFile(path, 'utf8'));
-    return typeof holder?.pid === 'number' && typeof holder.start === 'string' ? holder : undefined;
-  } catch {
-    return undefined;
+    return typeof holder?.pid === 'number' && typeof holder.start === 'string' ? holder : 'broken';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'none' : 'broken';
   }
 }
 

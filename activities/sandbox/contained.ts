@@ -1,7 +1,6 @@
-import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Bubblewrap, bubblewrapArgv } from './bubblewrap.ts';
-import { isThere } from './is-placeholder.ts';
+import { isPlaceholder, isThere } from './is-placeholder.ts';
 import { isWithin } from './is-within.ts';
 import { keepLinks } from './kept-links.ts';
 import { takeTurn } from './machine-names.ts';
@@ -69,13 +68,14 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
 
 /**
  * Of what is protected in a root. Folders for temporary files are everybody's: there only where code is kept is made, as an
- * empty `.git`, say, would be seen by all. It is, where the agent works in one itself. What a link that leads out of the
- * root stands for is none of its business.
+ * empty `.git`, say, would be seen by all. It is, where the agent works in one itself, and then others hold that, too, as
+ * they mount what is there. What a link that leads out of the root stands for is none of its business.
  */
 function missingIn(root: string, workingDirectory: string): string[] {
-  const isGuarded = root === realpathSync(workingDirectory) || !isTemporaryFolder(root);
-  const names = isGuarded ? protectedNames(root) : codeCaches();
-  return protectedPaths(root, names).filter((path) => !isThere(path) && liesIn(path, root));
+  const isGuarded = root === realPath(workingDirectory) || !isTemporaryFolder(root);
+  const missing = protectedPaths(root, isGuarded ? protectedNames(root) : codeCaches());
+  const held = [...missing.filter((path) => !isThere(path)), ...protectedPaths(root).filter(isPlaceholder)];
+  return held.filter((path) => liesIn(path, root));
 }
 
 /** Also by what its own folder really is: a link on the way may lead out. */

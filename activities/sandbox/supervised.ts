@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { constants as osConstants } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import { inSystemWords } from '../system-reason.ts';
 import { limitNamespace } from './namespace-limit.ts';
 import { NamespaceReport } from './namespace-report.ts';
 import { type ProcessCount, watchProcesses } from './process-count.ts';
+import { SandboxFailure } from './sandbox-failure.ts';
 import { isForLoader } from './sandboxed-command.ts';
 import { isAlive, killQuietly, killStrays, MARK_NAME, type StrayQuery } from './strays.ts';
 import { openPipe, SupervisedOutput, screenOf } from './supervised-output.ts';
@@ -48,10 +50,15 @@ export interface SupervisedEnd {
   durationMs: number;
 }
 
+const SHELL = '/bin/sh';
 /** How long a command may take to end by itself once it is told to. */
 const GRACE_MS = 500;
 /** How long to wait until what was killed is gone. */
 const GONE_MS = 3_000;
+/** What bubblewrap ends with where it has not come to starting anything; a command may end with that, too. */
+const SETUP_FAILED = 1;
+/** How long to wait for the rest of what bubblewrap reports, which is there when it has ended. */
+const REPORT_MS = 3_000;
 
 /**
  * Makes the pipe for the output, then waits for leave to start; a worker that died meanwhile never gives it. When
@@ -76,7 +83,8 @@ if [ "$reports" = 1 ]; then exec "$@"; else exec "$@" 3<&-; fi
  * Runs a command in a session of its own. When this returns, nothing that the command started runs any more; the
  * same holds soon after the worker was killed.
  *
- * @throws the reason of `signal` when it aborts, a CadreError when the command cannot be started
+ * @throws the reason of `signal` when it aborts, a CadreError when the command cannot be started, a SandboxFailure when what
+ *   was to contain it could not be set up
  */
 export async function runSupervised(command: SupervisedCommand): Promise<SupervisedEnd> {
   command.signal.throwIfAborted();
@@ -87,7 +95,7 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
   const ended = endOf(child);
   ended.catch(() => {});
   const group = child.pid;
-  if (group === undefined) throw cannotStart(await ended.then(String, (error: Error) => error));
+  if (group === undefined) throw cannotStart(await ended.then(String, (error: Error) => error), command.cwd);
   const run = new Run(command, group, mark, child.stdio[3] as Duplex);
   try {
     run.watchTime();
@@ -97,7 +105,8 @@ export async function runSupervised(command: SupervisedCommand): Promise<Supervi
     await run.killRest();
     await output.finish({ isRead: !command.signal.aborted });
     command.signal.throwIfAborted();
-    if (code !== null && !run.wasEnded && !(await run.hasRun())) throw notSetUp(output.beginning);
+    if (code === SETUP_FAILED && !run.wasEnded && !(await run.hasRun()))
+      throw new SandboxFailure(output.beginning);
     const exitCode = code ?? 128 + osConstants.signals[signal ?? 'SIGKILL'];
     return {
       exitCode,
@@ -119,14 +128,14 @@ function startGate(command: SupervisedCommand, pipePath: string, mark: string): 
   const kind = command.terminal === undefined ? 'pipe' : 'terminal';
   const args = ['-c', GATE, 'sh', pipePath, command.hasNamespace ? '1' : '0', kind, ...command.argv];
   try {
-    return spawn('/bin/sh', args, {
+    return spawn(SHELL, args, {
       cwd: command.cwd,
       detached: true,
       env: { ...outerEnvironment(command), [MARK_NAME]: mark },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', ...withoutTerminals(4)],
     });
   } catch (error) {
-    throw cannotStart(error);
+    throw cannotStart(error, command.cwd);
   }
 }
 
@@ -185,7 +194,8 @@ class Run {
   async hasRun(): Promise<boolean> {
     if (!this.#command.hasNamespace || this.#report.hasRun) return true;
     // What was told last may still be on its way.
-    if (!this.#gate.closed) await Promise.race([once(this.#gate, 'close'), sleep(GONE_MS)]);
+    const late = AbortSignal.timeout(REPORT_MS);
+    if (!this.#gate.closed) await once(this.#gate, 'close', { signal: late }).catch(() => {});
     return this.#report.hasRun;
   }
 
@@ -265,17 +275,11 @@ async function untilGone(pid: number): Promise<void> {
   for (let waited = 0; waited < GONE_MS && (await isAlive(pid)); waited += 5) await sleep(5);
 }
 
-/** @param told what bubblewrap has said */
-function notSetUp(told: string): CadreError {
-  const reason = told.trim().replace(/^bwrap: /, '') || 'bubblewrap ended without a word';
-  return new CadreError('tool_failed', `The sandbox could not be set up: ${reason}`, {
-    hint: 'Nothing was run. Try again.',
-  });
-}
-
-function cannotStart(why: unknown): CadreError {
+/** @param cwd where it was to start: where that has gone, the system says that the program is missing */
+function cannotStart(why: unknown, cwd?: string): CadreError {
   const message = why instanceof Error ? why.message : String(why);
-  const reason = inSystemWords(why) ?? message;
+  const isGone = cwd !== undefined && message.includes('ENOENT') && existsSync(SHELL);
+  const reason = isGone ? `the folder ${cwd} has gone meanwhile` : (inSystemWords(why) ?? message);
   const hint = message.includes('E2BIG')
     ? 'The command or the environment is too long: write the long part to a file first.'
     : undefined;

@@ -69,7 +69,7 @@ export async function runnable(
     });
   }
   // It runs where it was judged, wherever a link leads meanwhile.
-  const cwd = await realpath(await runFolder(context.resolve(call.workdir ?? '.')));
+  const cwd = await runFolder(context.resolve(call.workdir ?? '.'));
   const { settings } = context.agent;
   const { approved, approvalRules: rules = [] } = context;
   const asked = { command, cwd, approved, rules, escalation: escalationOf(call, context) };
@@ -94,10 +94,15 @@ function onTerminal(approved: boolean): CommandDecision {
   };
 }
 
-/** @throws CadreError `invalid_arguments` for a folder in which nothing can run */
+/**
+ * A folder to run in, links resolved.
+ *
+ * @throws CadreError `invalid_arguments` for one in which nothing can run
+ */
 export async function runFolder(path: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory()) return path;
+  const real = await realpath(path).catch(() => undefined);
+  const found = real === undefined ? undefined : await stat(real).catch(() => undefined);
+  if (real !== undefined && found?.isDirectory()) return real;
   const problem = found === undefined ? 'does not exist' : 'is not a folder';
   throw new CadreError('invalid_arguments', `The folder to run in ${problem}: ${path}`);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OutputCollector } from '../handles/output-collector.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
+import { SandboxFailure } from '../sandbox/sandbox-failure.ts';
 import { runSupervised, type SupervisedEnd } from '../sandbox/supervised.ts';
 import { withNulShown } from '../with-nul-shown.ts';
 import {
@@ -18,6 +19,8 @@ import { patchByCommand, withPatchHint } from './patch-command.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MOST_TIMEOUT_MS = 24 * 3_600_000;
+/** What its sandbox is made of may come and go while that is set up. */
+const ATTEMPTS = 3;
 /** Beside the command's own time: to end it, and to store what it wrote. */
 const MARGIN_MS = 15_000;
 
@@ -59,6 +62,7 @@ async function runCommand(
   args: ShellArguments,
   context: ToolContext,
   sandbox: SandboxState,
+  attempts = ATTEMPTS,
 ): Promise<ToolResult> {
   const { release, ...command } = await runnable(args, context, sandbox);
   const collector = new OutputCollector({
@@ -83,6 +87,8 @@ async function runCommand(
     };
   } catch (error) {
     await collector.discard();
+    if (error instanceof SandboxFailure && attempts > 1)
+      return await runCommand(args, context, sandbox, attempts - 1);
     throw error;
   }
 }

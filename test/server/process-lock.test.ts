@@ -1,8 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { processStart } from '../../server/process-identity.ts';
 import { lockFreed, lockHolder, ProcessLock } from '../../server/process-lock.ts';
@@ -43,6 +45,17 @@ test('of many who ask at once for a dead one’s lock exactly one gets it', asyn
   await taken[0]?.release();
   expect(existsSync(path)).toBe(false);
 });
+
+test('of many processes that change a file, each while it holds the lock, none loses what another has done', async () => {
+  const file = join(folderWith(), 'count');
+  writeFileSync(file, '0');
+  const counting = fileURLToPath(new URL('./counting.ts', import.meta.url));
+  const counted = Array.from({ length: 6 }, () =>
+    promisify(execFile)(process.execPath, [counting, file, '80']),
+  );
+  await Promise.all(counted);
+  expect(readFileSync(file, 'utf8')).toBe('960');
+}, 120_000);
 
 test('a pid that was given to another process does not hold the lock', async () => {
   const path = place();

@@ -45,7 +45,8 @@ async function run(
 ) {
   if (!state.works) throw new Error('no sandbox');
   let output = '';
-  const { argv, release } = await contain(state.bubblewrap, {
+  // As tools do: what stands for missing folders in /tmp, for commands of other tests, would go meanwhile otherwise.
+  const { release, ...contained } = await contain(state.bubblewrap, {
     mode,
     workingDirectory,
     cwd,
@@ -54,13 +55,12 @@ async function run(
     argv: ['/bin/sh', '-c', script],
   });
   const end = await runSupervised({
-    argv,
+    ...contained,
     cwd: work,
     environment,
     signal: new AbortController().signal,
     timeoutMs: 30_000,
     sandboxed: true,
-    hasNamespace: true,
     onOutput: (chunk) => {
       output += chunk.toString();
     },

@@ -317,3 +317,48 @@ test.skipIf(!state.works)(
     expect(ran).toEqual([]);
   },
 );
+
+describe.skipIf(!state.works || process.platform !== 'linux')('what a sandbox is made of', () => {
+  const whole = { settings: { sandbox_mode: 'workspace-write' } as const };
+
+  /** Somebody takes a folder away while the sandbox is set up, so many times. */
+  function taking(path: string, times: number) {
+    let left = times;
+    const contain: typeof found.contain = async (command) => {
+      mkdirSync(path, { recursive: true });
+      const contained = await found.contain(command);
+      if (left-- > 0) rmSync(path, { recursive: true });
+      return contained;
+    };
+    return createShell(async () => ({ ...found, contain }));
+  }
+  const found = state as Extract<SandboxState, { works: true }>;
+
+  test('may go while it is set up: the command begins once, in a new one', async () => {
+    const tool = taking(join(folder, '.claude'), 2);
+    const { output, success } = await run({ command: 'echo x >> runs; cat runs' }, whole, tool);
+    expect({ output, success }).toEqual({
+      output: expect.stringMatching(/^exit code 0, .*\nx\n$/),
+      success: true,
+    });
+  });
+
+  test('is told where it goes again and again, and that nothing was run', async () => {
+    const tool = taking(join(folder, '.claude'), 9);
+    await expect(run({ command: 'echo x >> runs' }, whole, tool)).rejects.toMatchObject({
+      message: expect.stringMatching(/^The sandbox could not be set up: .*\.claude/),
+      hint: 'Nothing was run. Try again.',
+    });
+    expect(existsSync(join(folder, 'runs'))).toBe(false);
+    expect((await run({ command: 'false' }, whole)).output).toMatch(/^exit code 1, /);
+  });
+
+  test('may be the folder to run in, which is then what has gone', async () => {
+    const inner = join(folder, 'inner');
+    const tool = taking(inner, 1);
+    mkdirSync(inner);
+    await expect(run({ command: 'true', workdir: 'inner' }, whole, tool)).rejects.toThrow(
+      `could not be started: the folder ${inner} has gone meanwhile`,
+    );
+  });
+});
