@@ -79,7 +79,7 @@ function kindOf(mimeType: string | undefined): string {
 }
 
 function bytesOf(base64 = ''): string {
-  return `${Math.floor((base64.replace(/=+$/, '').length * 3) / 4)} bytes`;
+  return `${Buffer.byteLength(base64, 'base64')} bytes`;
 }
 
 /**

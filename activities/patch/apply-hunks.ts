@@ -1,5 +1,5 @@
 import { CadreError } from '../../protocol/index.ts';
-import { findLines, firstMissing } from './find-lines.ts';
+import { findAnchor, findLines, firstMissing } from './find-lines.ts';
 import type { Hunk } from './parse-patch.ts';
 import { type Edit, type Placed, TakenLines } from './taken-lines.ts';
 import { joinText, splitText } from './text.ts';
@@ -80,7 +80,7 @@ function place(
 function placeFrom(lines: readonly string[], hunk: Hunk, start: number): Placed | undefined {
   let from = start;
   for (const anchor of hunk.anchors) {
-    const at = findLines(lines, [anchor], from);
+    const at = findAnchor(lines, anchor, from);
     if (at === undefined) return undefined;
     from = at + 1;
   }
@@ -101,10 +101,11 @@ function placeFrom(lines: readonly string[], hunk: Hunk, start: number): Placed 
 /** The end of the file may have been taken for an empty line. */
 function withoutBlankEnd(lines: readonly string[], hunk: Hunk, first: number): Placed | undefined {
   const end = hunk.lines.findLastIndex(({ kind }) => kind !== 'add');
-  if (end <= 0 || hunk.lines[end]?.text !== '') return undefined;
+  if (end < 0 || hunk.lines[end]?.text !== '') return undefined;
   const shorter = { ...hunk, lines: hunk.lines.filter((_, index) => index !== end) };
   const wanted = shorter.lines.filter(({ kind }) => kind !== 'add').map(({ text }) => text);
-  const at = wanted.length === 0 ? undefined : findLines(lines, wanted, first, true);
+  const isNowhere = wanted.length === 0 && lines.length > 0;
+  const at = isNowhere ? undefined : findLines(lines, wanted, first, true);
   return at === undefined ? undefined : placedAt(shorter, at);
 }
 
@@ -150,7 +151,7 @@ function misplaced(
       { hint: 'Nothing was changed, in no file. Make one hunk of both, and send the whole patch again.' },
     );
   }
-  const lost = firstMissing(lines, anchors);
+  const lost = anchors.find((anchor) => findAnchor(lines, anchor, 0) === undefined);
   const missing = hunkLines.filter(({ kind }) => kind !== 'add').map(({ text }) => text);
   const gone = lost ?? firstMissing(lines, missing);
   const why =
@@ -161,7 +162,13 @@ function misplaced(
     'tool_failed',
     `${which} for ${path} (line ${line} of the patch) fits nowhere: ${why}.`,
     {
-      hint: `Nothing was changed, in no file. Read ${path} as it is now, and send the whole patch again.`,
+      hint: `Nothing was changed, in no file. ${adviceFor(gone, path)}, and send the whole patch again.`,
     },
   );
+}
+
+function adviceFor(missing: string | undefined, path: string): string {
+  return missing !== undefined && /^\s*(?:\*\*\* |@@)/.test(missing)
+    ? 'Behind a blank it is a line of the file: take that away'
+    : `Read ${path} as it is now`;
 }

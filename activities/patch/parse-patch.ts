@@ -45,10 +45,10 @@ export function parsePatch(text: string): FileChange[] {
   const changes: FileChange[] = [];
   lines.refuseNul();
   lines.expect(BEGIN);
-  lines.skipBlanks();
+  lines.skipToMark();
   while (!lines.takes(END)) {
     changes.push(fileChange(lines));
-    lines.skipBlanks();
+    lines.skipToMark();
   }
   if (lines.peek() !== undefined) throw lines.problem(`nothing may follow ${END}`);
   if (changes.length === 0) throw lines.problem('the patch changes no file');
@@ -73,9 +73,10 @@ function contentOf(lines: PatchLines): string[] {
     content.push(line.slice(1));
     lines.next();
   }
-  lines.skipBlanks();
+  lines.takes(END_OF_FILE);
+  lines.skipToMark();
   const after = lines.peek();
-  if (after !== undefined && !after.startsWith('*** ')) {
+  if (after !== undefined && !after.trimStart().startsWith('*** ')) {
     throw lines.problem(`every line of a new file begins with +, found ${quoted(after)}`);
   }
   return content;
@@ -83,16 +84,24 @@ function contentOf(lines: PatchLines): string[] {
 
 function update(lines: PatchLines, path: string): FileChange {
   lines.skipBlanks();
-  const moveTo = lines.path(MOVE);
+  const moveTo = isMove(lines) ? lines.path(MOVE) : undefined;
   const hunks: Hunk[] = [];
   lines.skipBlanks();
   while (!endsFile(lines.peek())) {
-    hunks.push(hunk(lines));
-    lines.skipBlanks();
+    const found = hunk(lines);
+    hunks.push(found);
+    if (found.atEnd) lines.skipToMark();
+    else lines.skipBlanks();
+    if (found.atEnd && endsFile(lines.peek()?.trimStart())) break;
   }
   if (hunks.length === 0 && moveTo === undefined)
     throw lines.problem(`the update of ${path} changes nothing`);
   return { kind: 'update', path, ...(moveTo === undefined ? {} : { moveTo }), hunks };
+}
+
+/** With blanks in front it is a kept line of the first hunk, unless that begins below it. */
+function isMove(lines: PatchLines): boolean {
+  return lines.peek()?.startsWith(MOVE) === true || isMark(lines.peek(1));
 }
 
 function hunk(lines: PatchLines): Hunk {
@@ -110,6 +119,8 @@ function hunk(lines: PatchLines): Hunk {
       found.atEnd = true;
       break;
     }
+    // Of diffs by git; what the file ends with stays.
+    if (line.startsWith('\\ No newline at end of file')) continue;
     found.lines.push(hunkLine(line, lines));
     found.blanksBelow = line === '' ? found.blanksBelow + 1 : 0;
   }
@@ -120,7 +131,10 @@ function hunk(lines: PatchLines): Hunk {
 /** `@@ -1,3 +1,4 @@ text` of a unified diff tells line numbers too; models guess them, so only the text counts. */
 function anchorOf(line: string): string {
   const [, text] = /^@@(?: -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)?(.*)$/s.exec(line) ?? [];
-  return (text ?? '').replace(/^ /, '').replace(/ ?@@\s*$/, '');
+  return (text ?? '')
+    .replace(/^ /, '')
+    .replace(/ ?@@\s*$/, '')
+    .trimEnd();
 }
 
 function hunkLine(line: string, lines: PatchLines): HunkLine {
@@ -161,7 +175,8 @@ class PatchLines {
 
   constructor(text: string) {
     const lines = text.split(/\r?\n/);
-    while (lines.at(-1)?.trim() === '') lines.pop();
+    // Nothing else can be the last line, so blanks in front of it make no kept line of it.
+    if (lines.at(-1)?.trim() === END) lines.splice(-1, 1, END);
     this.#lines = lines;
   }
 
@@ -170,8 +185,8 @@ class PatchLines {
     return this.#at + 1;
   }
 
-  peek(): string | undefined {
-    return this.#lines[this.#at];
+  peek(ahead = 0): string | undefined {
+    return this.#lines[this.#at + ahead];
   }
 
   next(): void {
@@ -185,8 +200,15 @@ class PatchLines {
     if (isMark(this.#lines[at])) this.#at = at;
   }
 
+  /** Where no line of a file can stand, so that blanks in a line, or in front of a mark, say nothing. */
+  skipToMark(): void {
+    let at = this.#at;
+    while (this.#lines[at]?.trim() === '') at++;
+    if (isMark(this.#lines[at]?.trimStart())) this.#at = at;
+  }
+
   takes(mark: string): boolean {
-    if (this.peek()?.trimEnd() !== mark) return false;
+    if (this.peek()?.trim() !== mark) return false;
     this.next();
     return true;
   }
@@ -203,7 +225,7 @@ class PatchLines {
   }
 
   path(mark: string): string | undefined {
-    const line = this.peek();
+    const line = this.peek()?.trimStart();
     if (line?.startsWith(mark) !== true) return undefined;
     const path = line.slice(mark.length).trim();
     if (path === '') throw this.problem(`${mark} names no file`);

@@ -9,9 +9,9 @@ export interface CommandPatch {
 
 const PROGRAMS = ['apply_patch', 'applypatch'];
 const SHELL = /^(?:\/\S+\/)?(?:ba|z|da)?sh$/;
-const HEREDOC = /^([\s\S]*?)<<(-?)[ \t]*(["']?)([\w.-]+)\3[ \t]*(.*)\n([\s\S]*)$/;
-/** `apply_patch "$(cat <<'EOF' … EOF)"` is the here-document. */
-const SUBSTITUTED = /"\$\(\s*cat\s*(<<[\s\S]*\n)\s*\)"$/;
+/** What stands behind `<<` on its line. */
+const MARK = /^(-?)[ \t]*(["']?)([\w.-]+)\2[ \t]*(.*)$/;
+const SUBSTITUTION = /"\$\(\s*cat\s*(?=<<)/;
 const NAMED = /(?:^|[\s;&|(`'"/])(?:apply_patch|applypatch)(?=[\s'"]|$)/;
 
 /**
@@ -25,7 +25,16 @@ export function patchInCommand(command: string | readonly string[]): CommandPatc
   const line = command.replaceAll('\r\n', '\n').trim();
   // Most commands are spared the rest.
   if (!NAMED.test(line)) return undefined;
-  return inHeredoc(line.replace(SUBSTITUTED, '$1').trim()) ?? inCommands(commandsOf(line));
+  return inHeredoc(unsubstituted(line)) ?? inCommands(commandsOf(line));
+}
+
+/** `apply_patch "$(cat <<'EOF' … EOF)"` is the here-document. */
+function unsubstituted(line: string): string {
+  const start = line.endsWith(')"') ? SUBSTITUTION.exec(line) : null;
+  if (start === null) return line;
+  const inside = line.slice(start.index + start[0].length, -2);
+  const document = inside.trimEnd();
+  return inside.includes('\n', document.length) ? line.slice(0, start.index) + document : line;
 }
 
 /** Whether a command calls `apply_patch`, or looks like it. */
@@ -48,12 +57,15 @@ function inCommands(commands: readonly SimpleCommand[]): CommandPatch | undefine
 }
 
 function inHeredoc(line: string): CommandPatch | undefined {
-  const [, before, tabs, quote, mark, behind, rest = ''] = HEREDOC.exec(line) ?? [];
-  if (before === undefined) return undefined;
+  const at = line.indexOf('<<');
+  const end = at < 0 ? -1 : line.indexOf('\n', at);
+  const [, tabs, quote, mark, behind] = (end < 0 ? null : MARK.exec(line.slice(at + 2, end))) ?? [];
+  if (mark === undefined) return undefined;
+  const rest = line.slice(end + 1);
   const lines = (tabs === '-' ? rest.replace(/^\t+/gm, '') : rest).split('\n');
   // What follows the first line that ends it are other commands.
-  if (lines.indexOf(mark as string) !== lines.length - 1) return undefined;
-  const commands = commandsOf(before.trim());
+  if (lines.indexOf(mark) !== lines.length - 1) return undefined;
+  const commands = commandsOf(line.slice(0, at).trim());
   const [last, folders] = [commands.at(-1), foldersOf(commands)];
   const program = /^\|[ \t]*(\w+)$/.exec(behind as string)?.[1];
   const word = last?.words.length === 1 ? last.words[0] : undefined;

@@ -15,5 +15,12 @@ export function withHiddenShown(text: string): string {
 
 /** Without what a shell passes over around a command: spaces, tabs and line breaks, and nothing else. */
 export function withoutBlanksAround(text: string): string {
-  return text.replace(/^[ \t\n]+|[ \t\n]+$/g, '');
+  let [start, end] = [0, text.length];
+  while (isBlank(text[start])) start++;
+  while (end > start && isBlank(text[end - 1])) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(char: string | undefined): boolean {
+  return char === ' ' || char === '\t' || char === '\n';
 }

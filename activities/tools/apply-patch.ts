@@ -123,7 +123,8 @@ function mayWrite(
 
 /** For people who watch; the patch may be broken. */
 function filesIn(input: string): string {
-  return [...input.matchAll(/^\*\*\* (?:Add|Delete|Update) File: *(.+?)\s*$/gm)]
-    .map(([, path]) => path)
+  return [...input.matchAll(/^[ \t]*\*\*\* (?:Add|Delete|Update) File:(.*)$/gm)]
+    .map(([, path = '']) => path.trim())
+    .filter((path) => path !== '')
     .join(', ');
 }

@@ -38,21 +38,33 @@ export async function parseArguments(
   }
 }
 
-/** Many models give null for what they leave out: so it counts wherever a schema has no meaning of its own for it. */
+/**
+ * Many models give null, or an empty text, for what they leave out: so both count wherever a schema has no meaning of its
+ * own for them. What has to be there is told as it was given.
+ */
 async function checked(parameters: z.ZodType, raw: unknown): Promise<z.ZodSafeParseResult<unknown>> {
   const parsed = await parameters.safeParseAsync(raw);
   if (parsed.success) return parsed;
-  const nulls = parsed.error.issues.flatMap(({ path }) => nullAt(raw, path));
-  if (nulls.length === 0) return parsed;
-  for (const { within, key } of nulls) delete within[key];
-  return parameters.safeParseAsync(raw);
+  const empty = parsed.error.issues.flatMap(({ path }) => emptyAt(raw, path));
+  if (empty.length === 0) return parsed;
+  for (const { within, key } of empty) delete within[key];
+  const without = await parameters.safeParseAsync(raw);
+  if (without.success) return without;
+  const missed = new Set(without.error.issues.map(({ path }) => path.join('\0')));
+  const needed = empty.filter(({ path }) => missed.has(path));
+  for (const { within, key, value } of needed) within[key] = value;
+  return needed.length === 0 ? without : parameters.safeParseAsync(raw);
 }
 
-/** The place of a null in an object, where that is what the path of an issue leads to. */
-function nullAt(
-  raw: unknown,
-  path: PropertyKey[],
-): { within: Record<PropertyKey, unknown>; key: PropertyKey }[] {
+interface EmptyPlace {
+  path: string;
+  within: Record<PropertyKey, unknown>;
+  key: PropertyKey;
+  value: unknown;
+}
+
+/** The place of a null or an empty text in an object, where that is what the path of an issue leads to. */
+function emptyAt(raw: unknown, path: PropertyKey[]): EmptyPlace[] {
   const key = path.at(-1);
   let within = raw;
   for (const step of path.slice(0, -1)) {
@@ -61,7 +73,8 @@ function nullAt(
   }
   if (key === undefined || typeof within !== 'object' || within === null || Array.isArray(within)) return [];
   const object = within as Record<PropertyKey, unknown>;
-  return Object.hasOwn(object, key) && object[key] === null ? [{ within: object, key }] : [];
+  const value = Object.hasOwn(object, key) ? object[key] : undefined;
+  return value === null || value === '' ? [{ path: path.join('\0'), within: object, key, value }] : [];
 }
 
 function invalidArguments(problem: string): ErrorBody {

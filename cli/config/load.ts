@@ -90,11 +90,9 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
     [...files.map((file) => file.layer), ...fromOutside, overrides, flags].flatMap((l) => problemsOf(l)),
   );
 
-  const profile = chosenProfile(sources.profile, overrides, [
-    ...present(isStrange ? undefined : repository?.layer),
-    ...present(user?.layer),
-  ]);
-  checkProfile(profile, files);
+  const naming = [...present(isStrange ? undefined : repository?.layer), ...present(user?.layer)];
+  const profile = chosenProfile(sources.profile, overrides, naming);
+  checkProfile(profile, files, sources.profile === undefined ? [overrides, ...naming] : []);
   const personal = [...present(user?.layer), ...present(profileLayer(user, profile))];
   const ignored = stranger === undefined ? [] : withhold(stranger, personal, profile);
   const settle = (): Settled =>

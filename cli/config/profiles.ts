@@ -16,14 +16,23 @@ export function chosenProfile(
   return chosen === undefined ? undefined : String(chosen);
 }
 
-/** @throws CadreError `config_invalid` for a profile that no file defines */
-export function checkProfile(profile: string | undefined, files: readonly ConfigFile[]): void {
+/**
+ * @param namedBy settings that may have named it; else an option has
+ * @throws CadreError `config_invalid` for a profile that no file defines, with the place that names it
+ */
+export function checkProfile(
+  profile: string | undefined,
+  files: readonly ConfigFile[],
+  namedBy: readonly Layer[],
+): void {
   if (profile === undefined || profile === CLASSIC) return;
   const known = files.flatMap((file) => Object.keys((file.layer.values.profiles as Table | undefined) ?? {}));
   if (known.includes(profile)) return;
   const closest = closestName(profile, [...known, CLASSIC]);
   const meant = closest === undefined ? '' : `; the closest is ${closest}`;
-  throw new CadreError('config_invalid', `there is no profile ${profile}${meant}`, {
+  const layer = namedBy.find(({ values }) => valueAt(values, ['profile']) !== undefined);
+  const place = layer === undefined ? '' : `${layer.originOf(['profile']).where}: `;
+  throw new CadreError('config_invalid', `${place}there is no profile ${profile}${meant}`, {
     hint: `Profiles are tables [profiles.NAME] in the configuration file; known: ${[...known, CLASSIC].join(', ')}.`,
   });
 }

@@ -19,7 +19,7 @@ const TOOLS = [
 ];
 
 const INSTRUCTIONS = `Cadre runs agents that hand work to other agents, durably. cadre_run gives a task to an agent and returns its answer; with detach it returns the id at once, so that several can run side by side, and cadre_wait waits for them.
-Sessions outlive this server and every call. Errors come as {"error": {code, message, hint, retryable}}; commands that a hint names are those of the command line, of which the tools here have the names (cadre_list is \`cadre ps\`).`;
+Sessions outlive this server and every call. Errors come as {"error": {code, message, hint, retryable}}; commands that a hint names (\`cadre doctor\`) are for a terminal.`;
 
 /**
  * What an MCP client drives Cadre with.

@@ -15,6 +15,7 @@ import { LastingInvocation, type Workplaces } from '../workplaces.ts';
 import { AnsweringOutput } from './answering-output.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { Progress } from './progress.ts';
+import { inToolWords } from './tool-words.ts';
 
 /** What all tools of one server share. */
 export interface ServerState {
@@ -128,7 +129,7 @@ function canElicit(server: McpServer, { envelope }: ServerContext['mcpReq']): bo
 }
 
 function resultOf({ fields, text, error }: Answer, notices: readonly string[]): CallToolResult {
-  const structured = { ...fields, ...(notices.length === 0 ? {} : { notices: [...notices] }) };
+  const structured = { ...fields, ...(notices.length === 0 ? {} : { notices: notices.map(inToolWords) }) };
   const texts = [...(text === undefined ? [] : [text]), JSON.stringify(structured)];
   return {
     content: texts.map((each) => ({ type: 'text', text: each })),
@@ -138,5 +139,12 @@ function resultOf({ fields, text, error }: Answer, notices: readonly string[]): 
 }
 
 function failed(body: ErrorBody): CallToolResult {
-  return { content: [{ type: 'text', text: JSON.stringify({ error: fullError(body) }) }], isError: true };
+  const error = toolError(body);
+  return { content: [{ type: 'text', text: JSON.stringify({ error }) }], isError: true };
+}
+
+/** An error as clients get it: with advice that they can follow. */
+export function toolError<E extends ErrorBody>(body: E): E & Required<ErrorBody> {
+  const error = fullError(body);
+  return { ...error, hint: inToolWords(error.hint) };
 }

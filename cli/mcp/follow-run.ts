@@ -3,7 +3,7 @@ import type { SessionResult } from '../../client/types.ts';
 import type { AgentView, Approval } from '../../protocol/index.ts';
 import { summaryOf } from '../follow/report.ts';
 import { AskedPerson } from './asked-person.ts';
-import type { Answer, Call } from './define-mcp-tool.ts';
+import { type Answer, type Call, toolError } from './define-mcp-tool.ts';
 import type { OwnSession } from './own-sessions.ts';
 import { type FollowProgress, question } from './questions.ts';
 import { SessionWatch } from './watch-session.ts';
@@ -70,9 +70,10 @@ export async function followRun(
       const agents = await watch.lastLook((error) =>
         output.warn(`What is shown of the agents may not be their last: ${error}`),
       );
-      const { error, ...summary } = summaryOf(result, run.startedAt);
+      const { error: problem, ...summary } = summaryOf(result, run.startedAt);
       const fields = { ...summary, agents: agents.map(brief), ...webOf(session) };
-      if (error === undefined) return { fields, text: result.output };
+      if (problem === undefined) return { fields, text: result.output };
+      const error = toolError(problem);
       return { fields: { ...fields, error }, text: `${error.message}\n${error.hint}`, error };
     }
     const { kind } = outcome;

@@ -123,7 +123,11 @@ test('what is wrong is answered as an error with code and hint, and the server g
       hint: expect.stringMatching(/./),
       retryable: false,
     });
+    expect(error.hint).not.toMatch(/cadre (?:run|status|send|wait|attach|interrupt|close|ps|approv|deny)|--/);
   }
+  expect(await mcp.error('cadre_status', { id: 'a0000000000zz' })).toMatchObject({
+    hint: expect.stringContaining('cadre_list with all: true'),
+  });
   await expect(mcp.call('cadre_fly')).rejects.toThrow(/cadre_fly not found/);
   const waited = await mcp.call('cadre_wait', { ids: [closed, 'a0000000000zz'], all: true });
   expect(waited.fields).toEqual({

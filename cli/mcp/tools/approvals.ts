@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { DECISIONS, type Decision } from '../../../protocol/index.ts';
+import type { NotAsked } from '../../ask-sessions.ts';
 import approvals from '../../commands/approvals.ts';
 import { decide } from '../../decide.ts';
-import { type Answer, type Call, defineMcpTool } from '../define-mcp-tool.ts';
+import { type Answer, type Call, defineMcpTool, toolError } from '../define-mcp-tool.ts';
 import { approval, errorBody, notices, reference } from '../schemas.ts';
 import { takeUp } from './agents.ts';
 
@@ -35,7 +36,11 @@ export const approvalsTool = defineMcpTool({
   annotations: { readOnlyHint: true, openWorldHint: false },
   async run({ id }, { invocation, output }) {
     await approvals(invocation, [id]);
-    return { fields: output.answer };
+    const { not_asked: notAsked, ...fields } = output.answer as { not_asked?: NotAsked[] };
+    if (notAsked === undefined) return { fields };
+    return {
+      fields: { ...fields, not_asked: notAsked.map((one) => ({ ...one, error: toolError(one.error) })) },
+    };
   },
 });
 

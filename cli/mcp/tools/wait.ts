@@ -9,11 +9,10 @@ import {
   sessionOf,
 } from '../../../protocol/index.ts';
 import { atAgents } from '../../at-workplace.ts';
-import { fullError } from '../../full-error.ts';
 import { type Final, statusesOf, waitForAgents } from '../../wait-for-agents.ts';
 import type { Workplace } from '../../workplace.ts';
 import { AskedPerson } from '../asked-person.ts';
-import { type Answer, type Call, defineMcpTool } from '../define-mcp-tool.ts';
+import { type Answer, type Call, defineMcpTool, toolError } from '../define-mcp-tool.ts';
 import { answered, type FollowProgress, followState, question } from '../questions.ts';
 import { approval, errorBody, notices, onApproval, reference, seconds } from '../schemas.ts';
 import { SessionWatch } from '../watch-session.ts';
@@ -114,5 +113,5 @@ function unlessMissing(error: unknown): void {
 
 function noneFound(ids: readonly string[]): ErrorBody {
   const which = ids.length === 1 ? `There is no agent ${ids[0]}` : `There are no agents ${ids.join(', ')}`;
-  return fullError({ code: 'agent_not_found', message: `${which}.` });
+  return toolError({ code: 'agent_not_found', message: `${which}.` });
 }

@@ -95,3 +95,11 @@ test.each<[object[], unknown]>([
   });
   expect(output.split('\n').at(-1)).toBe(JSON.stringify(structuredContent));
 });
+
+test('what is no base64 is measured in a moment', async () => {
+  const begun = performance.now();
+  const result = await read([{ type: 'audio', data: `${'='.repeat(300_000)}x` }]);
+  expect(result.output).toMatch(/^\[audio, \d+ bytes: not shown\]$/);
+  // Minutes, where the time grows with the square.
+  expect(performance.now() - begun).toBeLessThan(8_000);
+});

@@ -26,6 +26,15 @@ test('lines above tell which place is meant, each below the one before', () => {
   expect(apply(FILE, '@@ class B', ' class B', '   run()', '-    old', '+    new')).toBe(second);
 });
 
+test('the beginning of a line tells a place, where no whole line does', () => {
+  const text = 'class Parsers:\n  old\nclass Parser(Base):\n  old\n';
+  expect(apply(text, '@@ class Parser', '-  old', '+  new')).toBe(
+    'class Parsers:\n  old\nclass Parser(Base):\n  new\n',
+  );
+  expect(() => apply(text, '@@ class Pars', '-  old')).toThrow(/there is no line "class Pars"/);
+  expect(() => apply(text, '@@ class Parser', '-  gone')).toThrow(/there is no line " {2}gone"/);
+});
+
 test('a hunk is looked for below the one before, and then above', () => {
   expect(apply('a\nx\nb\nx\n', '@@', ' a', '-x', '+1', '@@', '-x', '+2')).toBe('a\n1\nb\n2\n');
   expect(apply('a\nb\n', '@@', '-b', '+2', '@@', '-a', '+1')).toBe('1\n2\n');
@@ -41,6 +50,7 @@ test('a hunk that only adds goes below its line, or to the end', () => {
   expect(apply('a\nb\n', '@@ a', '+new')).toBe('a\nnew\nb\n');
   expect(apply('a\nb\n', '@@', '+new')).toBe('a\nb\nnew\n');
   expect(apply('', '@@', '+new')).toBe('new\n');
+  expect(apply('', '@@', '-', '+new')).toBe('new\n');
 });
 
 describe('what models get wrong is overlooked, and what they keep stays as it is', () => {
@@ -54,6 +64,8 @@ describe('what models get wrong is overlooked, and what they keep stays as it is
       'say “hi” — it’s\nnew\n',
     ],
     ['an empty line at the end', 'a\nold\n', [' a', '-old', '+new', ' '], 'a\nnew\n'],
+    ['letters in two parts', 'cafe\u0301\nold\n', [' caf\u00e9', '-old', '+new'], 'cafe\u0301\nnew\n'],
+    ['signs that nobody sees', 'a\u200bb\nold\n', [' ab', '-old', '+new'], 'a\u200bb\nnew\n'],
   ])('%s', (_, text, lines, expected) => {
     expect(apply(text, '@@', ...lines)).toBe(expected);
   });
@@ -112,6 +124,10 @@ test('a hunk that fits nowhere is named with the line that is not there', () => 
   );
   expect(failing).toThrow(CadreError);
   expect(() => apply(FILE, '@@ class C', '+x')).toThrow(/there is no line "class C"/);
+  const blankInFront = () => apply(FILE, '@@', '-    old', '+x', ' *** Update File: g');
+  expect(blankInFront).toThrow(
+    expect.objectContaining({ hint: expect.stringContaining('Behind a blank it is a line of the file') }),
+  );
   expect(() => apply(FILE, '@@', ' class A', '-    old')).toThrow(/do not stand there one below the other/);
 });
 

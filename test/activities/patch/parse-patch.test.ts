@@ -58,6 +58,12 @@ test.each([
   ['in a code fence', `\`\`\`diff\n${ADD}\n\`\`\``],
   ['in a here-document', `<<'EOF'\n${ADD}\nEOF`],
   ['in a call of a program', `apply_patch <<"PATCH"\n${ADD}\nPATCH\n`],
+  ['moved to the right', ADD.replaceAll(/^/gm, '    ')],
+  ['moved to the right in a code fence', `\`\`\`\n${ADD.replaceAll(/^/gm, '\t')}\n\`\`\``],
+  [
+    'with *** End of File below a new file',
+    patch('*** Add File: a.txt', '+one', '+', '+two', '*** End of File'),
+  ],
 ])('a patch %s is that patch', (_, text) => {
   expect(parsePatch(text)).toEqual(ADDED);
 });
@@ -83,6 +89,41 @@ test('empty lines in front of a mark belong to nothing', () => {
     { kind: 'delete', path: 'b' },
     { kind: 'update', path: 'c', moveTo: 'd', hunks: [{ anchors: ['one', 'two'], line: 13 }, { line: 19 }] },
   ]);
+});
+
+test('blanks in front of a mark do not count where no line of a file can stand', () => {
+  const lines = [
+    [' *** Add File: a', '+x', ' ', '  *** Delete File: b'],
+    ['\t*** Update File: c', ' *** Move to: d', '@@', '-x', '*** End of File', ''],
+    [' *** Update File: e', '@@', '-y'],
+  ].flat();
+  const broken = patch(...lines).replace('*** End Patch', '  *** End Patch');
+  expect(parsePatch(broken)).toMatchObject([
+    { kind: 'add', path: 'a', lines: ['x'] },
+    { kind: 'delete', path: 'b' },
+    { kind: 'update', path: 'c', moveTo: 'd', hunks: [{ lines: [{ text: 'x' }], atEnd: true }] },
+    { kind: 'update', path: 'e', hunks: [{ lines: [{ text: 'y' }] }] },
+  ]);
+});
+
+test('within a hunk a line behind a blank is one of the file, whatever it looks like', () => {
+  const marks = ['*** Move to: d', '*** Update File: b', '@@ x', '*** End of File', '*** End Patch', 'x'];
+  const [change] = parsePatch(patch('*** Update File: a', ...marks.map((mark) => ` ${mark}`), '-y'));
+  expect(change).toEqual({
+    kind: 'update',
+    path: 'a',
+    hunks: [
+      expect.objectContaining({
+        lines: [...marks.map((text) => ({ kind: 'keep', text })), { kind: 'remove', text: 'y' }],
+      }),
+    ],
+  });
+});
+
+test('an anchor of nothing but blanks is none, and what git says of a last line is no line', () => {
+  const note = '\\ No newline at end of file';
+  const [change] = parsePatch(patch('*** Update File: a', '@@  ', '-x', note, '+y', note));
+  expect(change).toMatchObject({ hunks: [{ anchors: [], lines: [{ kind: 'remove' }, { kind: 'add' }] }] });
 });
 
 test.each([

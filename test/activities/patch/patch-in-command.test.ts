@@ -84,3 +84,15 @@ describe('a here-document whose mark has no quotes', () => {
     expect(patchInCommand('cat <<EOF | sh\napply_patch $HOME\nEOF')).toBeUndefined();
   });
 });
+
+test.each<[string, string]>([
+  ['line breaks', `apply_patch "$(cat <<E${'\n'.repeat(300_000)}x`],
+  ['blanks', `apply_patch <<a${' '.repeat(300_000)}x`],
+  ['a long mark', `apply_patch <<${'a'.repeat(300_000)}!`],
+  ['many here-documents', `apply_patch ${'<<a'.repeat(100_000)}`],
+])('a command of very many %s is looked at in a moment', (_, command) => {
+  const begun = performance.now();
+  expect(patchInCommand(command)).toBeUndefined();
+  // Minutes, where the time grows with the square.
+  expect(performance.now() - begun).toBeLessThan(8_000);
+});

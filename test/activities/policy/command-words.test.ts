@@ -130,3 +130,10 @@ test('whatever is accepted means the same to a real shell', () => {
 test('quoting survives quotes', () => {
   expect(quote("it's")).toBe(`'it'\\''s'`);
 });
+
+test('very many blanks within a command are read in a moment', () => {
+  const begun = performance.now();
+  expect(parseCommand(` ls${' \t\n'.repeat(100_000)}x\n`)).toMatchObject({ ok: false });
+  // Minutes, where the time grows with the square.
+  expect(performance.now() - begun).toBeLessThan(8_000);
+});

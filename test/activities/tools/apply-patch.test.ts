@@ -332,6 +332,10 @@ test('its summary names the files', () => {
   expect(applyPatch.summary({ input: update('a b.txt').concat('*** Delete File: c').join('\n') })).toBe(
     'a b.txt, c',
   );
+  const begun = performance.now();
+  expect(applyPatch.summary({ input: `*** Add File: a${' '.repeat(300_000)}b` })).toMatch(/^a +b$/);
+  // Minutes, where the time grows with the square.
+  expect(performance.now() - begun).toBeLessThan(8_000);
   expect(existsSync(join(folder, 'c'))).toBe(false);
 });
 

@@ -274,7 +274,7 @@ describe('a planned call', () => {
     ['wait', '{"ids":["a"],"timeout_ms":0}'],
     ['spawn_agent', '{"message":"a","items":[]}'],
     ['spawn_agent', '{"message":"   "}'],
-    ['list_agents', '{"agent_type":""}'],
+    ['list_agents', '{"agent_type":5}'],
     ['list_agents', '{"expanded":"yes"}'],
     ['list_agents', '{"role":"worker"}'],
   ])('with wrong arguments is refused in words: %s %s', async (name, args) => {

@@ -65,6 +65,30 @@ test('an optional argument that is given as null counts as left out, wherever th
   expect(await given({ cmd: 'ls', wait: null, workdir: 'refused' })).toMatchObject(refused('is checked'));
 });
 
+test('so does an empty text where the schema takes none, and what is needed is told as it was given', async () => {
+  const parameters = z.strictObject({
+    path: z.string().min(1),
+    include: z.string().min(1).optional(),
+    limit: z.int().default(7),
+    kind: z.enum(['a', 'b']).optional(),
+    note: z.string().optional(),
+    list: z.array(z.strictObject({ step: z.string().min(1) })).optional(),
+  });
+  const given = (args: object) => parseArguments({ name: 'own', parameters }, JSON.stringify(args));
+  expect(await given({ path: 'a', include: '', limit: '', kind: '', note: '' })).toEqual({
+    value: { path: 'a', limit: 7, note: '' },
+  });
+  const told = async (args: object) => {
+    const result = await given(args);
+    return 'error' in result ? result.error.message.replace('failed to parse function arguments: ', '') : '';
+  };
+  expect(await told({ path: '', include: '' })).toBe(
+    'path: Too small: expected string to have >=1 characters',
+  );
+  expect(await told({ path: null, kind: null })).toBe('path: Invalid input: expected string, received null');
+  expect(await told({ path: 'a', list: [{ step: '' }] })).toMatch(/^list\.0\.step: Too small/);
+});
+
 test('what may be of several kinds, and is of none, is told with all of them', async () => {
   const parameters = z.strictObject({ command: z.union([z.string(), z.array(z.string()).min(1)]) });
   const told = async (json: string) => {

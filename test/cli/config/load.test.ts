@@ -159,6 +159,12 @@ test('a profile that nobody defines is refused with the closest one', async () =
     code: 'config_invalid',
     message: 'there is no profile carefull; the closest is careful',
   });
+  await expect(load({ [USER]: '# mine\nprofile = "nope"' })).rejects.toMatchObject({
+    message: '~/.cadre/config.toml:2: there is no profile nope',
+  });
+  await expect(load({ [USER]: 'profile = "nope"' }, { overrides: ['profile=never'] })).rejects.toMatchObject({
+    message: '-c profile: there is no profile never',
+  });
 });
 
 test('a profile may be chosen in the file, and --profile wins over it', async () => {
