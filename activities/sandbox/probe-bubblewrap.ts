@@ -28,7 +28,10 @@ export async function probeBubblewrap(
   const flavours = process.getuid?.() === 0 ? [ROOT_RIGHTS, USER_NAMESPACE] : [USER_NAMESPACE];
   for (const privileges of flavours) {
     try {
-      await run(program, [...BASE_ARGUMENTS, ...privileges, '--', 'true'], { timeout: PROBE_MS });
+      const reported = ['--json-status-fd', '1'];
+      await run(program, [...BASE_ARGUMENTS, ...privileges, ...reported, '--', 'true'], {
+        timeout: PROBE_MS,
+      });
       const { stdout } = await run(program, ['--version'], { timeout: PROBE_MS });
       return { works: true, bubblewrap: { program, privileges }, version: stdout.trim() };
     } catch (error) {
