@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type Bubblewrap, bubblewrapArgv } from './bubblewrap.ts';
 import { isPlaceholder, isThere } from './is-placeholder.ts';
 import { isWithin } from './is-within.ts';
@@ -75,10 +75,10 @@ function missingIn(root: string, workingDirectory: string): string[] {
   const isGuarded = root === realPath(workingDirectory) || !isTemporaryFolder(root);
   const missing = protectedPaths(root, isGuarded ? protectedNames(root) : codeCaches());
   const held = [...missing.filter((path) => !isThere(path)), ...protectedPaths(root).filter(isPlaceholder)];
-  return held.filter((path) => liesIn(path, root));
-}
-
-/** Also by what its own folder really is: a link on the way may lead out. */
-function liesIn(path: string, root: string): boolean {
-  return isWithin(path, root) && isWithin(realPath(dirname(path)) ?? '', root);
+  return held.flatMap((path) => {
+    // By what its folder really is: a link on the way may lead out, and others may come to it by another one.
+    const above = realPath(dirname(path));
+    const isInside = above !== undefined && isWithin(path, root) && isWithin(above, root);
+    return isInside ? [join(above, basename(path))] : [];
+  });
 }

@@ -27,6 +27,7 @@ const OUT_OF_REACH = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT', '
 export async function holdPlaceholders(
   paths: readonly string[],
 ): Promise<(isTurn: boolean) => Promise<void>> {
+  const everywhere = [...PROTECTED_NAMES, ...codeCaches()];
   const held = new Map<string, Free>();
   const free = async (isTurn: boolean) => {
     for (const leave of held.values()) await leave();
@@ -34,12 +35,12 @@ export async function holdPlaceholders(
     for (const key of held.keys()) {
       // Where nobody can tell, it counts as held.
       if (taken?.some((name) => name.startsWith(heldBy(key))) === false)
-        for (const path of pathsOf(key)) removePlaceholder(path);
+        for (const path of pathsOf(key, everywhere)) removePlaceholder(path);
     }
     held.clear();
   };
   try {
-    for (const key of new Set(paths.map(keyOf)))
+    for (const key of new Set(paths.map((path) => keyOf(path, everywhere))))
       held.set(key, await takeName(`${heldBy(key)}${randomUUID()}`));
     for (const path of paths) makePlaceholder(path);
     return free;
@@ -50,16 +51,12 @@ export async function holdPlaceholders(
 }
 
 /** A folder with a slash stands for all that is protected in every folder; each path has one key, whoever asks. */
-function keyOf(path: string): string {
-  return everywhere().includes(basename(path)) ? `${dirname(path)}/` : path;
+function keyOf(path: string, everywhere: readonly string[]): string {
+  return everywhere.includes(basename(path)) ? `${dirname(path)}/` : path;
 }
 
-function pathsOf(key: string): string[] {
-  return key.endsWith('/') ? everywhere().map((name) => join(key, name)) : [key];
-}
-
-function everywhere(): readonly string[] {
-  return [...PROTECTED_NAMES, ...codeCaches()];
+function pathsOf(key: string, everywhere: readonly string[]): string[] {
+  return key.endsWith('/') ? everywhere.map((name) => join(key, name)) : [key];
 }
 
 function heldBy(key: string): string {

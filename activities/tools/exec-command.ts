@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { CommandSession, SessionCommand } from '../commands/command-session.ts';
+import type { CommandSessions } from '../commands/command-sessions.ts';
 import { detectSandbox, type SandboxState } from '../sandbox/detect-sandbox.ts';
 import { commandFolder, commandLine, runnable } from './command-call.ts';
 import { defineTool, type Tool } from './define-tool.ts';
@@ -43,7 +45,7 @@ export function createExecCommand(detect: () => Promise<SandboxState> = detectSa
       const command = await runnable(call, context, await detect());
       const { sandboxed, environment } = command;
       const isContained = sandboxed || settings.sandbox_mode === 'danger-full-access';
-      const session = commands.begin({
+      const session = await begun(commands, {
         ...command,
         agent: agent.agent_id,
         environment: tty ? { ...environment, ...ON_TERMINAL } : environment,
@@ -57,6 +59,16 @@ export function createExecCommand(detect: () => Promise<SandboxState> = detectSa
       return withPatchHint(await lookAt(session, context, look), cmd, context);
     },
   });
+}
+
+/** What was readied for a command that cannot begin is given back. */
+async function begun(commands: CommandSessions, command: SessionCommand): Promise<CommandSession> {
+  try {
+    return commands.begin(command);
+  } catch (error) {
+    await command.release();
+    throw error;
+  }
 }
 
 export const execCommand = createExecCommand();

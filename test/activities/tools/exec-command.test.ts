@@ -219,6 +219,14 @@ test('more sessions than the most are refused, with those that are open; what ha
   expect((await write({ session_id: first })).output).toContain('its last output was given up');
 });
 
+test.skipIf(!state.works)('one that is refused leaves nothing of its sandbox', async () => {
+  const contained = { settings: { sandbox_mode: 'workspace-write' } as const };
+  for (let i = 0; i < 2; i++) await begin('cat', { tty: true }, contained);
+  await expect(exec({ cmd: 'true' }, contained)).rejects.toMatchObject({ code: 'limit_command_sessions' });
+  await commands.close();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 test('the most of a worker holds over all of its agents', async () => {
   await begin('cat', { tty: true });
   await begin('cat', { tty: true });
