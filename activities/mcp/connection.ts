@@ -14,7 +14,7 @@ import type { StdioTransport } from './stdio-transport.ts';
 const listedTool = z.looseObject({
   name: z.string().min(1),
   description: z.string().optional().catch(undefined),
-  inputSchema: z.unknown(),
+  inputSchema: z.unknown().optional(),
 });
 type ListedTool = z.infer<typeof listedTool>;
 export interface ToolList {

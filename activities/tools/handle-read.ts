@@ -26,6 +26,9 @@ const NOTES_BYTES = 200;
 
 const line = z.int().refine((number) => number !== 0, { error: 'lines are numbered from 1' });
 
+/** False is what models give who give every argument. */
+const isGiven = (view: unknown): boolean => view !== undefined && view !== false;
+
 const parameters = z
   .strictObject({
     handle: z
@@ -53,10 +56,10 @@ const parameters = z
       .max(MOST_PATH)
       .optional()
       .describe('RFC 9535, such as $.items[0].name; of JSON lines $[0] is the first one'),
-    introspect: z.literal(true).optional().describe('Its kind, size and shape'),
+    introspect: z.boolean().optional().describe('Its kind, size and shape'),
     max_chars: z.int().positive().optional().describe('Most characters to return'),
   })
-  .refine((args) => VIEWS.filter((view) => args[view] !== undefined).length === 1, {
+  .refine((args) => VIEWS.filter((view) => isGiven(args[view])).length === 1, {
     error: `give exactly one of ${VIEWS.join(', ')}`,
   });
 type Arguments = z.output<typeof parameters>;
@@ -68,7 +71,7 @@ export const handleRead = defineTool({
     'Reads parts of a stored output, or of the conversation of an agent of this session, by handle: give exactly one of slice, range, count, jsonpath, introspect.',
   effects: 'none',
   parameters,
-  summary: (args) => `${args.handle} ${VIEWS.find((view) => args[view] !== undefined)}`,
+  summary: (args) => `${args.handle} ${VIEWS.find((view) => isGiven(args[view]))}`,
   async run(args, { agent, stateDir, readTranscript, signal }) {
     const limit = bytesWithin(agent.settings.limits.tool_output_limit) - NOTES_BYTES;
     const room: Room = { characters: Math.min(args.max_chars ?? limit, limit), bytes: limit };

@@ -20,6 +20,7 @@ import { memoryFinding } from '../memory-finding.ts';
 import { sandboxFinding } from '../sandbox-finding.ts';
 import { SessionFiles } from '../serving/session-files.ts';
 import { TemporalLink } from '../temporal-link.ts';
+import { harmless } from '../terminal-text.ts';
 import { trustFinding } from '../trust-finding.ts';
 
 /** Tells what works here and what does not, and how to mend it. */
@@ -61,7 +62,8 @@ export default async function doctor(invocation: Invocation): Promise<ExitCode> 
 
 /** `fail  server  what is wrong`, with the way to mend it on a line of its own. */
 function findingText({ what, state, detail, hint }: Finding): string {
-  const lines = [...detail.split('\n'), ...(hint === undefined ? [] : [hint])];
+  // Servers of tools have a say in it.
+  const lines = [...harmless(detail).split('\n'), ...(hint === undefined ? [] : [harmless(hint)])];
   return `${state.padEnd(4)}  ${what.padEnd(17)}  ${lines.join(`\n${' '.repeat(25)}`)}`;
 }
 

@@ -165,3 +165,15 @@ test('that commands with the network on can allow what they ask for is a finding
     detail: expect.stringContaining('can allow what they ask for'),
   });
 });
+
+test('what a server of tools says of itself is nothing that the terminal obeys', async () => {
+  const { cadre, folder } = commandLine({});
+  writeFileSync(
+    join(folder, 'loud.mjs'),
+    `process.stdin.on('data', () => {}); console.error('\\x1b[2Jcannot start'); process.exitCode = 3; process.stdin.destroy();`,
+  );
+  const servers = `mcp_servers.loud={command="${process.execPath}", args=["${join(folder, 'loud.mjs')}"]}`;
+  const { stdout } = await cadre(['doctor', '-c', servers]);
+  expect(stdout).toContain('cannot start');
+  expect(stdout).not.toContain('\x1b[2J');
+}, 60_000);

@@ -129,7 +129,7 @@ test('a tool whose schema is wrong is left out, and only that', async () => {
   expect(await names(served)).toHaveLength(13);
   const [problem] = served.problems();
   expect(problem).toContain('1 that have no name');
-  for (const name of ['list', 'typo', 'text']) expect(problem).toContain(`"${name}" (the schema`);
+  for (const name of ['list', 'typo', 'text', 'bare']) expect(problem).toContain(`"${name}" (the schema`);
 });
 
 test('of a server with more tools than are read it is told that the rest is left out', async () => {

@@ -36,6 +36,7 @@ const listed: Record<string, () => unknown[]> = {
     { name: 'list', inputSchema: [] },
     { name: 'typo', inputSchema: object({ a: { type: 'strnig' } }) },
     { name: 'text', inputSchema: 'none' },
+    { name: 'bare' },
     { description: 'has no name' },
   ],
 };

@@ -184,6 +184,7 @@ describe('bounds', () => {
       expect(parse(args).success, JSON.stringify(args)).toBe(false);
     }
     expect(parse({ range: { end: -1 } }).success).toBe(true);
+    expect(parse({ slice: {}, introspect: false }).success).toBe(true);
   });
 
   test('a gigabyte is read in bounded memory, and the worker goes on meanwhile', async () => {
