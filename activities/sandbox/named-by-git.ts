@@ -7,7 +7,7 @@ import { isWithin } from './is-within.ts';
 import { settingsFolders } from './protected-paths.ts';
 
 const SECTION = /^\s*\[\s*([\w.-]+)[^\]]*\]?/;
-const SETTING = /^\s*(?:\[[^\]]*\])?\s*([\w-]+)\s*=\s*(.*?)\s*$/;
+const SETTING = /^(?:\[[^\]]*\]\s*)?([\w-]+)\s*=\s*(.*)$/;
 
 /**
  * What the settings of repositories around these folders name besides, and git obeys as it does them: a folder with
@@ -30,7 +30,7 @@ function namedIn(file: string, root: string): string[] {
     .split('\n')
     .flatMap((line) => {
       section = SECTION.exec(line)?.[1]?.toLowerCase() ?? section;
-      const [, key = '', value = ''] = SETTING.exec(line) ?? [];
+      const [, key = '', value = ''] = SETTING.exec(line.trim()) ?? [];
       const name = `${section}.${key.toLowerCase()}`;
       if (name === 'core.hookspath') return pathIn(root, value);
       if (name !== 'include.path' && name !== 'includeif.path') return [];

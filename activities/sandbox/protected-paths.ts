@@ -64,7 +64,7 @@ export function settingsFolders(root: string): string[] {
 /** A worktree and a submodule have a file for `.git`, which names a folder; that may name another one, with the hooks. */
 function repositoryOf(path: string): string[] {
   try {
-    const [, named] = /^gitdir: (.+?)\s*$/.exec(textOf(path)) ?? [];
+    const [, named] = /^gitdir: (.+)$/.exec(textOf(path).trimEnd()) ?? [];
     if (named === undefined) return [];
     const folder = realpathSync(resolve(dirname(path), named));
     const common = join(folder, 'commondir');
