@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -273,15 +274,18 @@ describe('grep_files', () => {
       // What stands in the environment of one, say, would be read by as many questions.
       const status = `/proc/${process.pid}/status`;
       writeFileSync(at('plain'), 'nothing\n');
-      const loop = `while :; do ln -sfn plain x; ln -sfn ${status} x; done`;
+      // It ends by itself, so that nothing of it is left where it is not waited for.
+      const loop = `while [ -e plain ]; do ln -sfn plain x; ln -sfn ${status} x; done`;
       const turning = spawn('/bin/sh', ['-c', loop], { cwd: folder, stdio: 'ignore' });
+      const ended = once(turning, 'exit');
       try {
         for (let i = 0; i < 40; i++) {
           const found = await run(grepFiles, { pattern: '^Tgid', path: 'x' }).catch(String);
           expect(found).not.toContain('Tgid:');
         }
       } finally {
-        turning.kill('SIGKILL');
+        rmSync(at('plain'));
+        await ended;
       }
     },
   );
