@@ -195,16 +195,19 @@ class PatchLines {
 
   /** Empty lines in front of a mark, which belong to nothing. */
   skipBlanks(): void {
-    let at = this.#at;
-    while (this.#lines[at] === '') at++;
-    if (isMark(this.#lines[at])) this.#at = at;
+    this.#skip((line) => line);
   }
 
   /** Where no line of a file can stand, so that blanks in a line, or in front of a mark, say nothing. */
   skipToMark(): void {
+    this.#skip((line) => line.trimStart());
+  }
+
+  #skip(seen: (line: string) => string): void {
     let at = this.#at;
-    while (this.#lines[at]?.trim() === '') at++;
-    if (isMark(this.#lines[at]?.trimStart())) this.#at = at;
+    let line = this.peek();
+    while (line !== undefined && seen(line) === '') line = this.#lines[++at];
+    if (line !== undefined && isMark(seen(line))) this.#at = at;
   }
 
   takes(mark: string): boolean {

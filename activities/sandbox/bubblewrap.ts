@@ -48,7 +48,10 @@ const NEW_SESSION = '--new-session';
 /** What every call uses, to find out whether it works. */
 export const BASE_ARGUMENTS: readonly string[] = [...READ_ALL, ...ISOLATION, '--unshare-net', NEW_SESSION];
 
-/** The command line that runs a command inside the sandbox; bubblewrap reports the inner process, and how it has ended, on descriptor 3. */
+/**
+ * The command line that runs a command inside the sandbox; bubblewrap reports the inner process, and how it has ended, on
+ * descriptor 3.
+ */
 export function bubblewrapArgv(bubblewrap: Bubblewrap, command: SandboxedCommand): string[] {
   const isWriting = command.mode === 'workspace-write';
   const roots = isWriting

@@ -6,7 +6,7 @@ import { keepLinks } from './kept-links.ts';
 import { takeTurn } from './machine-names.ts';
 import { missingOwn, ownLinks } from './own-places.ts';
 import { cannotProtect, holdPlaceholders } from './placeholders.ts';
-import { protectedLinks, protectedNames, protectedPaths } from './protected-paths.ts';
+import { PROTECTED_NAMES, protectedLinks, protectedNames, protectedPaths } from './protected-paths.ts';
 import { realPath } from './real-paths.ts';
 import type { Contained, SandboxedCommand } from './sandboxed-command.ts';
 import { codeCaches, isTemporaryFolder } from './temporary-folders.ts';
@@ -72,9 +72,11 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
  * they mount what is there. What a link that leads out of the root stands for is none of its business.
  */
 function missingIn(root: string, workingDirectory: string): string[] {
+  const missing = (names: readonly string[]) => protectedPaths(root, names).filter((path) => !isThere(path));
   const isGuarded = root === realPath(workingDirectory) || !isTemporaryFolder(root);
-  const missing = protectedPaths(root, isGuarded ? protectedNames(root) : codeCaches());
-  const held = [...missing.filter((path) => !isThere(path)), ...protectedPaths(root).filter(isPlaceholder)];
+  const held = isGuarded
+    ? missing(protectedNames(root))
+    : [...missing(codeCaches()), ...protectedPaths(root, PROTECTED_NAMES).filter(isPlaceholder)];
   return held.flatMap((path) => {
     // By what its folder really is: a link on the way may lead out, and others may come to it by another one.
     const above = realPath(dirname(path));

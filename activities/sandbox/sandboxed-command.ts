@@ -34,8 +34,8 @@ export function isForLoader(name: string): boolean {
 export interface Contained {
   argv: string[];
   /**
-   * It has a pid namespace of its own, whose first process and its end are reported on descriptor 3. Without one, it is the command
-   * that `argv` becomes, in the process group in which that was started.
+   * It has a pid namespace of its own, whose first process and its end are reported on descriptor 3. Without one, it is
+   * the command that `argv` becomes, in the process group in which that was started.
    */
   hasNamespace: boolean;
   /**

@@ -1,8 +1,7 @@
-import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { McpServerSettings, McpServers } from '../../protocol/mcp-servers.ts';
-import { fillableFolders, isWithin, outsidePath, withoutFillableCode } from '../../worker/trust.ts';
+import { fillableFolders, isWithin, outsidePath, realPath, withoutFillableCode } from '../../worker/trust.ts';
 import type { Environment } from './environment.ts';
 import { type KeyPath, leaves, setAt, type Table, valueAt } from './key-path.ts';
 import type { Config } from './schema.ts';
@@ -70,7 +69,7 @@ function fillableAround({ cwd, home, writableRoots }: SessionPlace): string[] {
 }
 
 function real(folder: string): string {
-  return existsSync(folder) ? realpathSync(folder) : resolve(folder);
+  return realPath(folder) ?? resolve(folder);
 }
 
 /** Servers that a trusted repository defines run in it, from its root on. */
